@@ -33,6 +33,7 @@ from checker.judge.launches import prepare, without_numbers
 from checker.judge.phrases import stopped
 from checker.judge.runner import RunResult
 from checker.misconceptions import bank
+from checker.phrases import count
 from checker.puzzle import DTYPES, Case, Launch, Pipeline, Puzzle, Scalar, Tensors
 from checker.sandbox import Sandbox
 from checker.simulator.trace import SimulateOptions, Trace
@@ -48,7 +49,7 @@ from checker.verbs.bench import allowed_bytes, duration, kernel_in, launch_of, t
 from checker.verbs.film import film_at, film_output
 from checker.view import display
 from checker.view.banks import Banks
-from checker.view.formats import count, size
+from checker.view.formats import size
 from checker.view.memory_levels import H100, memory_levels
 from checker.view.panel import Cell, Panel
 from checker.view.plots import Plot, Subplot, curves_plot, levels_plot, scaling_plot, traffic_plot

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CHECKER = ROOT / "checker"
 
 ROOMS: tuple[frozenset[str], ...] = (
-    frozenset({"puzzle", "workspace"}),
+    frozenset({"phrases", "puzzle", "workspace"}),
     frozenset({"authoring"}),
     frozenset({"course"}),
     frozenset({"submission"}),

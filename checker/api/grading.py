@@ -33,12 +33,13 @@ from checker.judge.result import (
 )
 from checker.judge.runner import Runner
 from checker.judge.verdict import GATES, Status, Verdict
+from checker.phrases import count
 from checker.puzzle import Puzzle
 from checker.sandbox import Sandbox
 from checker.sandbox.bounded import Bounded
 from checker.sandbox.isolation import LANDLOCK, LAYERS, NAMESPACES, SECCOMP
 from checker.submission.files import MAX_ARCHIVE, Entry, entries, skipped
-from checker.submission.from_path import Found
+from checker.submission.from_path import SubmittedKernel
 from checker.submission.kernel import KernelSource, Piece
 from checker.submission.reader import Inner, Reader, course_on_path
 from checker.verbs.arguments import puzzle_named
@@ -48,7 +49,6 @@ from checker.verbs.submissions import missing_verdict, unreadable_verdict
 from checker.verbs.tables import ProgressBar, one_line, print_table, status_text, words
 from checker.view.card import card_html
 from checker.view.card_content import STATUS
-from checker.view.formats import count
 from checker.view.theme import asset, prose, style_element
 from checker.workspace import write_atomically
 
@@ -69,7 +69,6 @@ __all__ = [
     "DeviceMissing",
     "DiagnosisRecord",
     "Entry",
-    "Found",
     "GateRecord",
     "HandedIn",
     "Inner",
@@ -89,6 +88,7 @@ __all__ = [
     "Source",
     "Status",
     "Submission",
+    "SubmittedKernel",
     "Task",
     "Unread",
     "Verdict",

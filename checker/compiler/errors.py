@@ -1,4 +1,4 @@
-"""Triton's failures in our words: what is wrong, on which line of the kernel's source, what to write instead."""
+"""Explains Triton's compile errors: what is wrong, on which of the learner's lines, and what to write instead."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Place:
-    """Where the compiler stopped: a line of the module, the text of that line, the innermost expression if known."""
+    """Where the compiler stopped: the line, its text, and the innermost expression if known."""
 
     line: int | None
     code: str = ""
@@ -47,7 +47,7 @@ Say = Callable[[re.Match[str], Place, CompileRequest], str | None]
 
 @dataclass(frozen=True)
 class Rule:
-    """`pattern` is looked for in Triton's innermost message; `message` may return None to let a later rule speak."""
+    """`pattern` is searched in Triton's innermost message; `message` may return None to pass on to later rules."""
 
     kind: Kind
     pattern: re.Pattern[str]
@@ -56,7 +56,7 @@ class Rule:
 
 
 def _rule(kind: Kind, pattern: str, message: str | Say, only_here: bool = False) -> Rule:
-    """`message` may be a sentence: {1}, {2} stand for the groups of the pattern, {gpu} for the GPU, {helper} for " in `name`"."""
+    """`message` may be a sentence; {1}, {2} stand for the pattern's groups, {gpu} for the GPU, {helper} for " in `name`"."""
 
     def say(match: re.Match[str], place: Place, request: CompileRequest) -> str:
         assert isinstance(message, str)
@@ -71,7 +71,7 @@ _TYPES = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "fp64": "flo
 
 
 def _type(text: str) -> str:
-    """Triton's name for a type as a learner knows it: ``<['16'], fp32>`` becomes "a [16] tile of float32"."""
+    """Triton's type name in the learner's terms: ``<['16'], fp32>`` becomes "a [16] tile of float32"."""
     text = text.strip().replace("triton.language.", "").replace("[]", "")
     text = re.sub(r"'?constexpr\[(\d+)\]'?|'(\d+)'", lambda m: m[1] or m[2], text)
     if tile := re.fullmatch(r"<\[(.*)\], (.*)>", text):
@@ -99,8 +99,10 @@ def _arguments(match: re.Match[str], place: Place, request: CompileRequest) -> s
             "keepdim": " (Triton calls it `keep_dims`)",
             "default": " (tl.load calls it `other`)",
         }
-        asked = name[1] if name else "?"
-        return f"This function has no argument called `{asked}`{hint.get(asked, '')}. Look at the call: {place.code}"
+        unknown = name[1] if name else "?"
+        return (
+            f"This function has no argument called `{unknown}`{hint.get(unknown, '')}. Look at the call: {place.code}"
+        )
     return f"This call does not have the arguments the function needs ({match[0].strip()}): {place.code}"
 
 
@@ -252,17 +254,17 @@ RULES: tuple[Rule, ...] = (
     _rule("target", r"num_ctas > 1 requires", "{gpu} has no clusters of programs (num_ctas > 1).", True),
     _rule("target", r"out of resource|exceeds? .*(?:shared|register)|too many resources", "{gpu} has too few registers or too little shared memory for these tiles: use smaller ones.", True),
 )  # fmt: skip
-"""In the order they are tried."""
+"""Tried in this order."""
 
 
 # from an exception to the words ----------------------------------------------------------------------------------------
 
 
 def translate(error: BaseException, kernel: JITFunction, request: CompileRequest, diagnostics: str = "") -> Failure:
-    """The failure behind an exception of ``triton.compile``; `diagnostics` is what the compiler wrote to stderr."""
+    """The failure behind an exception of ``triton.compile``; `diagnostics` is the compiler's stderr."""
     chain = _chain(error)
     place = _place(chain, kernel) if hasattr(error, "node") else _place_of_diagnostics(diagnostics, kernel)
-    text = _said(chain, diagnostics)
+    text = _innermost_message(chain, diagnostics)
     raw = _raw(chain, diagnostics)
     for rule in RULES:
         match = rule.pattern.search(text)
@@ -280,7 +282,7 @@ def translate(error: BaseException, kernel: JITFunction, request: CompileRequest
 
 
 def _better_line(kind: str, name: str, place: Place, kernel: JITFunction) -> int | None:
-    """Triton points at the loop where the assignment in it is meant, and nowhere at all for a function it cannot call."""
+    """A better line where Triton reports the loop instead of an assignment in it, or none for a function it cannot call."""
     if kind == "loop_type" and isinstance(place.node, ast.For | ast.While) and place.line is not None:
         for node in ast.walk(place.node):
             if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
@@ -294,7 +296,7 @@ def _better_line(kind: str, name: str, place: Place, kernel: JITFunction) -> int
 
 
 def _chain(error: BaseException) -> list[BaseException]:
-    """The exception and what caused it, innermost last."""
+    """The exception and its causes, innermost last."""
     chain: list[BaseException] = []
     current: BaseException | None = error
     while current is not None and len(chain) < 40:
@@ -303,8 +305,8 @@ def _chain(error: BaseException) -> list[BaseException]:
     return chain
 
 
-def _said(chain: list[BaseException], diagnostics: str) -> str:
-    """The innermost words: "TypeError: message" or the first error that the compiler's C++ half reported."""
+def _innermost_message(chain: list[BaseException], diagnostics: str) -> str:
+    """The innermost message, or the first error of the compiler's C++ half."""
     for error in reversed(chain):
         kind = type(error).__name__
         message = getattr(error, "error_message", None) if hasattr(error, "node") else str(error)
@@ -324,7 +326,7 @@ def _raw(chain: list[BaseException], diagnostics: str) -> str:
 
 
 def _place(chain: list[BaseException], kernel: JITFunction) -> Place:
-    """The innermost node that stands in the learner's own module, not in Triton's library."""
+    """The innermost node in the learner's own module rather than Triton's library."""
     functions = _functions(kernel)
     place = Place(None)
     for error in chain:
@@ -346,10 +348,10 @@ def _place_in(owner: Any, number: int, kernel: JITFunction, node: ast.AST | None
 
 def _place_of_diagnostics(diagnostics: str, kernel: JITFunction) -> Place:
     path = kernel.fn.__code__.co_filename
-    found = re.search(re.escape(path) + r":(\d+):\d+", diagnostics)
-    if found is None:
+    match = re.search(re.escape(path) + r":(\d+):\d+", diagnostics)
+    if match is None:
         return Place(None)
-    line = int(found[1])
+    line = int(match[1])
     for owner in _functions(kernel):
         number = line - _first_line(owner)
         if 0 <= number <= owner.src.count("\n"):

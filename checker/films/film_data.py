@@ -17,13 +17,14 @@ from checker.films.layout import LENS, Layout, PlacedTensor, banded, flowing, un
 from checker.films.square import Visits, visits
 from checker.films.state import matrix, vector
 from checker.films.state_divergence import Divergence, state_divergences, walks_of
-from checker.films.steps import Program, Step, choose, colon, plane_of, program_name, steps_of
+from checker.films.steps import Program, Step, choose, colon, plane_of, steps_of
 from checker.films.updates import RowUpdates, row_updates
 from checker.judge.finding_words import in_words
+from checker.phrases import count, program_number, short
 from checker.puzzle import Case, Puzzle
 from checker.simulator.trace import Trace
 from checker.submission.kernel import KernelSource
-from checker.view.formats import count, number, short, size
+from checker.view.formats import number, size
 
 MOST_STEPS = 380
 DIVERGES = "running value"
@@ -77,7 +78,7 @@ class FilmData:
         return {s.event.tensor for s in self.steps if s.stores} & set(self.puzzle.outputs)
 
     def who(self, step: Step) -> str:
-        return program_name(step.event.program, self.trace.grid)
+        return program_number(step.event.program, self.trace.grid)
 
     def product(self, step: Step) -> str:
         """What a `tl.dot` does, in the puzzle's words, if it has any."""

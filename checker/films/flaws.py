@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from checker.view.formats import number, short
+from checker.phrases import short
+from checker.view.formats import number
 
 
 @dataclass(frozen=True)

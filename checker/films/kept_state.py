@@ -14,8 +14,9 @@ from checker.films.kernel_text import Dot, dots_of, operands
 from checker.films.square import Visits
 from checker.films.state import Heat, first_number, levels, matrix, quantised, signed_root, span_of, unchanged, vector
 from checker.films.steps import Box, Span, Step, by_program, colon, joined
+from checker.phrases import short
 from checker.simulator.trace import Event
-from checker.view.formats import number, short
+from checker.view.formats import number
 
 ROOM = 14_000
 """Characters for all heat maps of the state: more of them are drawn with fewer cells."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from checker.films.diagram import Band, Diagram, Drawn
 from checker.films.steps import Box, FlatTile, Plane
 from checker.films.svg import Rect
-from checker.view.formats import short
+from checker.phrases import short
 
 WIDTH = 640.0  # of the stage, in CSS pixels at most
 GUTTER, HEAD, FOOT, GAP, SIDE_GAP, APART = 26, 38, 10, 20, 16, 14

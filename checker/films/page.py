@@ -18,13 +18,12 @@ from checker.films.flaws import Flaws
 from checker.films.legend import legend
 from checker.films.scene import Part, Scenes, Stage, Values
 from checker.films.stage import stage
-from checker.films.steps import program_name
 from checker.films.svg import NOTHING, Text, small, text
 from checker.films.tables import Meter, listed_notes, meters, source_listing, state_table
+from checker.phrases import program_number, short
 from checker.puzzle import Allowance, Case, Puzzle
 from checker.simulator.trace import Trace
 from checker.submission.kernel import KernelSource
-from checker.view.formats import short
 from checker.view.theme import asset, prose, render, style_element
 
 KINDS = {"load": 0.5, "store": 1, "atomic": 1, "dot": 0.25}
@@ -60,7 +59,7 @@ def film_html(
     _captions(film, scenes)
     parts, state, bytes_ = stage(film, scenes), state_table(film, scenes), meters(film, budget or {})
     panels, first = charts(film, scenes), Stage(scenes, 0)
-    names = [program_name(p, trace.grid) for p in film.programs]
+    names = [program_number(p, trace.grid) for p in film.programs]
     page = render(
         "checker.films/film.html",
         film=film,

@@ -32,7 +32,8 @@ from checker.films.svg import (
     rects,
     strikes,
 )
-from checker.view.formats import number, short
+from checker.phrases import short
+from checker.view.formats import number
 
 Key = tuple[object, ...]
 

@@ -166,12 +166,6 @@ class Step:
         return self.event.kind in ("store", "atomic")
 
 
-def program_name(program: Program, grid: Program) -> str:
-    """``3`` on a one-dimensional grid, ``(3, 0)`` on a two-dimensional one."""
-    rank = max((i + 1 for i in range(3) if grid[i] > 1), default=1)
-    return str(program[0]) if rank == 1 else "(" + ", ".join(map(str, program[:rank])) + ")"
-
-
 def choose(trace: Trace, most: int) -> tuple[list[Event], list[Program], int]:
     """Whole programs: the first ones that fit, and the last one. Returns their events, the programs, and how many are left out."""
     by_program: dict[Program, list[Event]] = defaultdict(list)

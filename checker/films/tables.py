@@ -14,10 +14,11 @@ from checker.films.film_data import FilmData, Note
 from checker.films.kernel_text import Variables, counts
 from checker.films.scene import Scenes, Stage
 from checker.films.svg import NOTHING
+from checker.phrases import count, short
 from checker.puzzle import Allowance
 from checker.simulator.trace import Event
 from checker.view.code import body_start, highlight
-from checker.view.formats import count, number, short, size
+from checker.view.formats import number, size
 
 STATE_ROWS = 8
 """Rows for variables that the puzzle does not name."""

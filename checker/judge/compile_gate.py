@@ -14,9 +14,9 @@ from itertools import cycle
 
 from checker.compiler import TARGETS, CompileRequest, CompileResult, gpu_name, requests_for
 from checker.judge.launches import Prepared
-from checker.judge.phrases import join
 from checker.judge.runner import Runner
 from checker.judge.verdict import GateResult, GateWarning, Status
+from checker.phrases import join
 from checker.puzzle import Launch, Puzzle
 from checker.submission.kernel import KernelSource
 

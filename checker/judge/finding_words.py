@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from checker.judge.phrases import at_line, count, element, name_of, program, shape
+from checker.judge.phrases import at_line, element
+from checker.phrases import count, program, shape, short
 from checker.simulator.trace import EventKind, Finding, Trace
 from checker.submission.kernel import KernelSource
 
@@ -69,7 +70,7 @@ class _Wording:
     def __init__(self, finding: Finding, source: KernelSource, trace: Trace | None) -> None:
         self.finding, self.source = finding, source
         self.grid = trace.grid if trace else None
-        self.tensor = name_of(finding.tensor or "a tensor")
+        self.tensor = short(finding.tensor or "a tensor")
         self.where = at_line(source, finding.line)
         self.example = ""
         if finding.elements and finding.tensor:
@@ -175,7 +176,7 @@ class _Wording:
     def undefined_lanes(self) -> tuple[str, str, str]:
         block = self.finding.guard != "mask"
         lanes = "Lanes past the edge" if block else "Masked-off lanes"
-        loaded = f" of {name_of(self.finding.loaded)}" if self.finding.loaded else ""
+        loaded = f" of {short(self.finding.loaded)}" if self.finding.loaded else ""
         reached = self.source.line_words(self.finding.reached_line) or "the kernel"
         does = f"what {reached} stores to {self.tensor}" if self.finding.tensor else f"the decision in {reached}"
         remedy = '`padding_option="zero"`' if block else "an `other`"

@@ -23,11 +23,12 @@ from checker.judge.launches import (
 )
 from checker.judge.memory_gate import memory_findings
 from checker.judge.outcome import Outcome, judged
-from checker.judge.phrases import count, element, name_of, number
+from checker.judge.phrases import element, number
 from checker.judge.runner import Runner
 from checker.judge.threads import FEW, at_most
 from checker.judge.values_gate import unfinished
 from checker.judge.verdict import GateResult
+from checker.phrases import count, short
 from checker.puzzle import Case, Launch, Puzzle
 from checker.submission.kernel import Config, KernelSource
 
@@ -179,7 +180,7 @@ def _wrong(outcome: Outcome) -> GateResult:
 
 
 def _damaged(outcome: Outcome, damage: Damage) -> GateResult:
-    tensor = name_of(damage.tensor)
+    tensor = short(damage.tensor)
     if damage.inside and damage.index is not None:
         what = f"{tensor} is an input, and {element(damage.tensor, damage.index)} changed"
     elif damage.offset < 0:

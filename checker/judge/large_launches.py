@@ -17,10 +17,11 @@ from checker.course import factors
 from checker.judge.launches import Prepared, bind, counted, far_apart
 from checker.judge.memory_gate import GATE, findings_of_addresses, memory_findings
 from checker.judge.outcome import Outcome, simulate
-from checker.judge.phrases import at_line, join, name_of
+from checker.judge.phrases import at_line
 from checker.judge.runner import Runner
 from checker.judge.verdict import Diagnosis, GateResult
 from checker.misconceptions import bank
+from checker.phrases import join, short
 from checker.puzzle import Long, Many, Puzzle
 from checker.submission.kernel import KernelSource
 
@@ -55,8 +56,8 @@ class FarLaunch:
         return GateResult(
             GATE,
             "failed",
-            f"With more than 2³¹ elements in {join(name_of(n) for n in self.long.tensors)} the kernel reaches the wrong memory"
-            f"{at_line(source, line)}. Tried with each {unit} of {name_of(name)} {apart:,} elements after the one before "
+            f"With more than 2³¹ elements in {join(short(n) for n in self.long.tensors)} the kernel reaches the wrong memory"
+            f"{at_line(source, line)}. Tried with each {unit} of {short(name)} {apart:,} elements after the one before "
             f"({outcome.case.name}): {unit} {last} begins at element {last * apart:,}, more than 2³¹ - 1 = 2,147,483,647, and a product "
             f"of 32 bits wraps around to {last * apart - 2**32:,}.",
             line=line,

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from checker.course import factors
 from checker.judge.outcome import Outcome
-from checker.judge.phrases import join, name_of
 from checker.judge.verdict import Gate, GateResult
+from checker.phrases import join, short
 from checker.puzzle import Allowance, Case, Puzzle
 from checker.simulator.trace import Trace, Traffic
 from checker.submission.kernel import KernelSource
@@ -106,7 +106,7 @@ def failed(
 
 def _times(outcome: Outcome, name: str, verb: str, moved: int, allowed: int) -> str:
     full = _tensor_bytes(outcome, name)
-    tensor = name_of(name)
+    tensor = short(name)
     if full == 0:
         return f"{tensor} was {verb} more than this puzzle allows"
     limit = "this puzzle allows none" if allowed == 0 else f"this puzzle allows {allowed / full:.3g}"
@@ -123,7 +123,7 @@ def _because(puzzle: Puzzle, outcome: Outcome, name: str) -> str:
     if allowance is None or not allowance.because:
         return ""
     because = allowance.because
-    if because.split()[0] in map(name_of, puzzle.parameters):
+    if because.split()[0] in map(short, puzzle.parameters):
         return f"{because}."  # a tensor's name keeps its case
     return f"{because[0].upper()}{because[1:]}."
 
@@ -161,5 +161,5 @@ def _passes(outcome: Outcome | None) -> str:
         for verb, moved in (("loaded", traffic.loaded), ("stored", traffic.stored)):
             if moved and full:
                 times = moved / full
-                parts.append(f"{name_of(name)} {verb} {'once' if _is_once(times) else f'{times:.3g} times'}")
+                parts.append(f"{short(name)} {verb} {'once' if _is_once(times) else f'{times:.3g} times'}")
     return f"{join(parts)}: within what this puzzle allows." if parts else "Nothing was moved."

@@ -10,8 +10,9 @@ import numpy as np
 
 from checker.judge.finding_words import CHECK_STRIDES, in_words, sentences
 from checker.judge.outcome import Outcome
-from checker.judge.phrases import at_line, count, element, name_of, number, program
+from checker.judge.phrases import at_line, element, number
 from checker.judge.verdict import Gate, GateResult, Mismatch
+from checker.phrases import count, program, short
 from checker.puzzle import Puzzle
 from checker.simulator.trace import Event, Finding, Trace
 from checker.submission.kernel import KernelSource
@@ -191,7 +192,7 @@ class _Wrong:
         if self.early is not None:
             where = self.source.line_words(self.early.line)
             does = "adds to" if self.early.kind == "atomic" else "reads"
-            return f"{where[0].upper()}{where[1:]} {does} what {name_of(self.early.tensor)} held before the launch: the check fills outputs with NaN, and on a GPU anything may lie there."
+            return f"{where[0].upper()}{where[1:]} {does} what {short(self.early.tensor)} held before the launch: the check fills outputs with NaN, and on a GPU anything may lie there."
         return ""
 
     def advice(self, apart: str) -> str:
@@ -207,7 +208,7 @@ class _Wrong:
         if outside is not None:
             where = at_line(self.source, outside.line, " of ")
             check = CHECK_STRIDES if outside.guard else "Check that pointer first: it has no mask."
-            return f"Lanes{where} also fall outside {name_of(outside.tensor or 'the tensor')}. {check} {apart}".strip()
+            return f"Lanes{where} also fall outside {short(outside.tensor or 'the tensor')}. {check} {apart}".strip()
         if self.early is not None:
             return "Nothing sets the output to 0 for you. Keep the sum in a variable of the program, and store it once, when it is final."
         if math.isnan(got):

@@ -14,25 +14,32 @@ from checker.simulator.values import Handle, Pointer
 
 @dataclass(slots=True)
 class Access:
-    """One load, store or atomic, resolved: where its lanes point, which of them are active, which of those are valid."""
+    """One load, store or atomic: where its lanes point, and which of them are active and valid."""
 
     tensor: DeviceTensor
     pointer: Pointer
     offsets: np.ndarray
-    """Of all lanes."""
+    """The offset of each lane, in elements from the tensor's first one."""
     active: np.ndarray | None
-    """Lanes that the mask lets through. None: every lane."""
+    """Lanes that the mask lets through; None for all."""
     valid: np.ndarray | None
-    """Active lanes inside the tensor. None: every lane."""
+    """Active lanes inside the tensor; None for all."""
     valid_offsets: np.ndarray
-    """One-dimensional."""
+    """The offsets of the valid lanes, one-dimensional."""
     masked: bool = False
     """Whether there is a mask at all, even one that lets every lane through."""
+    leaves_undefined: bool = False
+    """A load whose mask switches lanes off and that has no `other`."""
 
     @property
     def bytes(self) -> int:
-        """What crosses the border of the chip: the valid lanes."""
+        """Bytes that cross the border of the chip: those of the valid lanes."""
         return self.valid_offsets.size * self.tensor.itemsize
+
+    @property
+    def is_stray(self) -> bool:
+        """Whether an active lane is outside the tensor."""
+        return self.valid is not None and (self.active is None or bool((self.active & ~self.valid).any()))
 
     @property
     def outside(self) -> np.ndarray:
@@ -42,13 +49,13 @@ class Access:
         return ~self.valid if self.active is None else self.active & ~self.valid
 
     def valid_lanes(self, lanes: np.ndarray) -> np.ndarray:
-        """The values of the valid lanes, one-dimensional; `lanes` is broadcast to all."""
+        """The values of the valid lanes, one-dimensional. `lanes` is broadcast to all lanes first."""
         lanes = np.broadcast_to(lanes, self.offsets.shape)
         return lanes.reshape(-1) if self.valid is None else lanes[self.valid]
 
 
 def resolve(tensors: Sequence[DeviceTensor], ptr: Handle, mask: Handle | None) -> Access:
-    """Where the lanes of a load or store reach. Raises Unsupported for no tensor or two, and for elements of another size."""
+    """Find the tensor and the elements of a load or store. Raises Unsupported for no tensor, two, or elements of another size."""
     addresses = np.asarray(ptr.data)
     active = None
     if mask is not None:

@@ -1,7 +1,7 @@
-"""The builder that Triton's front end talks to while a kernel is simulated: every operation is computed at once.
+"""The builder that Triton's front end calls while a kernel is simulated; it computes every operation at once.
 
-Triton's own semantic layer does types, broadcasting and checks; it then asks the builder for one primitive after another.
-A primitive that is written neither here nor in `operations/` does not exist: it is refused by name, and never guessed.
+Triton's own semantic layer handles types, broadcasting and checks, and then asks the builder for one primitive after another.
+Primitives that are defined neither here nor in `operations/` are refused by name.
 """
 
 from __future__ import annotations
@@ -16,20 +16,18 @@ import triton.language as tl
 from checker.simulator import numerics
 from checker.simulator.errors import DeviceAssertion, Unsupported
 from checker.simulator.memory import Memory
-from checker.simulator.operations.base import LoadsAndStores
 from checker.simulator.operations.block_pointers import BlockHandle, Descriptors
 from checker.simulator.operations.casts import Casts
 from checker.simulator.operations.dot import Dot
 from checker.simulator.operations.elementwise import Elementwise
 from checker.simulator.operations.libdevice import Libdevice
 from checker.simulator.operations.shapes import Shapes
-from checker.simulator.recorder import Recorder
 from checker.simulator.values import Handle, Pointer, merge_taint
 
 
 @dataclass(frozen=True)
 class BuilderOptions:
-    """What Triton's front end asks about the target. `debug` keeps device assertions; integers wrap as on a GPU."""
+    """The target's properties for Triton's front end. `debug` keeps device assertions; integers wrap as on a GPU."""
 
     debug: bool = True
     sanitize_overflow: bool = False
@@ -55,12 +53,10 @@ def _refuse_custom_types(*_: Any, **__: Any) -> NoReturn:
 
 
 class Primitives(Elementwise, Casts, Shapes, Dot, Libdevice, Descriptors):
-    """Triton's primitives on `Handle`s that are the same for one program and for many side by side: those of `operations/`, and here addresses."""
+    """The primitives that work alike for one program and for many side by side: `operations/`, and addresses."""
 
-    memory: LoadsAndStores
-
-    def __init__(self, recorder: Recorder | None, nan_origin: Callable[[str], int] | None = None) -> None:
-        super().__init__(recorder, nan_origin)
+    def __init__(self, nan_origin: Callable[[str], int] | None = None) -> None:
+        super().__init__(nan_origin)
         self.options = BuilderOptions()
         self.codegen_fns: dict[str, Callable[..., Any]] = {
             "min_dot_size": lambda lhs, rhs: (1, 1, 1),
@@ -100,14 +96,14 @@ class Primitives(Elementwise, Casts, Shapes, Dot, Libdevice, Descriptors):
 
 
 class Builder(Primitives):
-    """All primitives, for the program that runs now: also programs, prints, assertions, atomics."""
+    """All primitives for the running program: also program ids, prints, assertions and atomics."""
 
     memory: Memory
 
     def __init__(self, memory: Memory, nan_origin: Callable[[str], int] | None = None) -> None:
-        super().__init__(memory.recorder, nan_origin)
+        super().__init__(nan_origin)
         self.memory = memory
-        self.program = (0, 0, 0)  # the one that runs now
+        self.program = (0, 0, 0)
         self.grid = (1, 1, 1)
         self.printed: list[str] = []
 
@@ -145,7 +141,7 @@ class Builder(Primitives):
     def create_descriptor_reduce(
         self, kind: Any, descriptor: BlockHandle, value: Handle, offsets: Sequence[Handle]
     ) -> None:
-        """An atomic operation on each element of the block."""
+        """Update each element of the block atomically."""
         lanes, mask = self._block(descriptor, offsets)
         floating = numerics.is_float(self.element(descriptor.element))
         self._atomic("FADD" if kind.name == "ADD" and floating else kind.name, lanes, value, mask)

@@ -1,7 +1,7 @@
-"""What one operation of the language asks the builder for, recorded once and then asked again for other operands.
+"""Records the builder calls of one operation of the language, and replays them for other operands.
 
-Triton's front end sees the types of operands and the constants among them; values are hidden in handles. So it asks the builder
-for the same primitives whenever `x + y` is computed for one pair of types, and it takes far longer than the primitives do.
+Triton's front end sees only the types of operands and the constants among them; values are hidden in handles. So `x + y` always
+leads to the same primitives for one pair of types, and the front end takes far longer than the primitives do.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ import numpy as np
 from checker.simulator.values import Handle
 
 _OF_CONSTANTS = frozenset({"create_splat", "create_expand_dims", "create_broadcast", "create_make_range"})
-"""Primitives whose result is a constant where their operands are."""
+"""Primitives whose result is a constant if their operands are."""
 
 
 class NotRecorded(Exception):
-    """This operation has to go through the front end each time."""
+    """This operation must go through the front end each time."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Slot:
-    """In place of a handle: its number among the operands and the results so far."""
+    """Stands for a handle, by its number among the operands and the results so far."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """One primitive, with slots in place of handles; a sequence that has some is a tuple of type `_Sequence`."""
+    """One primitive, with slots in place of handles; a sequence that contains slots is a `_Sequence`."""
 
     method: str
     arguments: tuple[Any, ...]
 
 
 class _Sequence(tuple[Any, ...]):
-    """A sequence of arguments among which are slots."""
+    """A sequence of arguments that contains slots."""
 
 
 BuilderCalls = tuple[_Call, ...]
@@ -46,32 +46,32 @@ BuilderCalls = tuple[_Call, ...]
 
 
 def replay(calls: BuilderCalls, builder: Any, operands: Sequence[Handle]) -> list[Any]:
-    """Ask for them again. Returns the operands, and after them the results: what `filled` needs."""
-    known: list[Any] = list(operands)
+    """Make the calls for these operands. Returns the operands followed by the results, as `filled` needs them."""
+    handles: list[Any] = list(operands)
     for call in calls:
-        result = getattr(builder, call.method)(*[filled(part, known) for part in call.arguments])
+        result = getattr(builder, call.method)(*[filled(part, handles) for part in call.arguments])
         if type(result) is tuple:
-            known.extend(result)
+            handles.extend(result)
         else:
-            known.append(result)
-    return known
+            handles.append(result)
+    return handles
 
 
-def filled(part: Any, known: Sequence[Any]) -> Any:
+def filled(part: Any, handles: Sequence[Any]) -> Any:
     """An argument or a result of a recorded call, with handles in place of slots."""
     if type(part) is _Slot:
-        return known[part.number]
+        return handles[part.number]
     if type(part) is _Sequence:
-        return [filled(inner, known) for inner in part]
+        return [filled(inner, handles) for inner in part]
     return part
 
 
 class Recording:
-    """Stands in for a builder, and records what it is asked for. Constants are computed now and never again."""
+    """Stands in for a builder and records its calls. Constants are computed now and never again."""
 
     def __init__(self, builder: Any, operands: Sequence[Handle]) -> None:
         self._builder = builder
-        self._known: list[Any] = list(operands)
+        self._handles: list[Any] = list(operands)
         self._parts: dict[int, Any] = {id(handle): _Slot(number) for number, handle in enumerate(operands)}
         self._calls: list[_Call] = []
         self._complete = True
@@ -94,13 +94,13 @@ class Recording:
         return primitive
 
     def finished(self) -> BuilderCalls:
-        """All that was asked for. Raises NotRecorded."""
+        """All calls. Raises NotRecorded if one of them cannot be replayed."""
         if not self._complete:
             raise NotRecorded
         return tuple(self._calls)
 
     def part(self, value: Any) -> Any:
-        """What stands for a value that the front end passes or returns; see `filled`. Raises NotRecorded for an unknown handle."""
+        """The part that `filled` turns back into `value`. Raises NotRecorded for an unknown handle."""
         if isinstance(value, Handle):
             if id(value) not in self._parts:
                 raise NotRecorded
@@ -120,5 +120,5 @@ class Recording:
         self._calls.append(_Call(name, parts))
         for one in result if type(result) is tuple else (result,):
             if isinstance(one, Handle):
-                self._parts[id(one)] = _Slot(len(self._known))
-            self._known.append(one)
+                self._parts[id(one)] = _Slot(len(self._handles))
+            self._handles.append(one)

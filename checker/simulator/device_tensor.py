@@ -1,4 +1,4 @@
-"""A tensor argument as the kernel sees it: at virtual addresses. It knows where its elements lie and who touched them."""
+"""A tensor argument as the kernel sees it, at virtual addresses, with a record of who touched its elements."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from checker.simulator.errors import Unsupported
 from checker.simulator.trace import TensorInfo
 
 WINDOW = 44
-"""Argument number i starts at address i << 44: 16 TiB apart, so that no stray lane of one looks like another."""
+"""Argument number i starts at address i << 44. Arguments are 16 TiB apart, so no stray lane of one looks like another."""
 
 NOBODY, MANY = -1, -2
 """In place of a program's linear id."""
@@ -26,7 +26,7 @@ _NUMPY_VIEW: dict[torch.dtype, tuple[torch.dtype, Any]] = {
 
 
 class ShadowMemory:
-    """Who touched each element of one storage: the program that stored, loaded or updated it, NOBODY or MANY."""
+    """Which program stored, loaded or updated each element of one storage; NOBODY or MANY where it is not one program."""
 
     def __init__(self, elements: int, itemsize: int) -> None:
         self.elements, self.itemsize = elements, itemsize
@@ -55,9 +55,9 @@ class ShadowMemory:
 class DeviceTensor:
     """One tensor argument: its memory, its geometry, and which program stored its elements.
 
-    An *offset* counts elements of memory from the tensor's first one; an *element* is a row-major number. `far_strides`
-    are the strides that the kernel was told, where they are not the real ones. Tensors of one storage share what
-    `shadows` holds for it. Raises Unsupported for types that are not simulated.
+    An *offset* counts elements of memory from the tensor's first one; an *element* is a row-major number. `far_strides`, if
+    given, are the strides that the kernel was told instead of the real ones. Tensors of one storage share its entry in
+    `shadows`. Raises Unsupported for types that are not simulated.
     """
 
     def __init__(
@@ -96,12 +96,12 @@ class DeviceTensor:
 
     @cached_property
     def writer(self) -> np.ndarray:
-        """The linear id of the program that stored each element, or NOBODY."""
+        """The linear id of the last program that stored each element, or NOBODY."""
         return np.full(self.count, NOBODY, np.int64)
 
     @cached_property
     def writer_line(self) -> np.ndarray:
-        """The line in which each element was stored."""
+        """The line that last stored each element."""
         return np.zeros(self.count, np.int32)
 
     def _offsets(self) -> np.ndarray:
@@ -111,32 +111,32 @@ class DeviceTensor:
         return offsets
 
     def viewed_as(self, dtype: np.dtype) -> np.ndarray:
-        """The memory as elements of `dtype`, which has the same size."""
+        """The memory as elements of another `dtype` of the same size."""
         return self.memory if self.memory.dtype == dtype else self.memory.view(dtype)
 
     def elements(self, offsets: np.ndarray) -> np.ndarray:
-        """The elements at offsets that are inside the tensor."""
+        """The elements at `offsets`, which are inside the tensor."""
         return offsets if self.element_at is None else self.element_at[offsets]
 
     def inside(self, offsets: np.ndarray) -> np.ndarray:
-        """Which offsets hit an element of the tensor, and not a gap, its surroundings or another tensor."""
+        """Which offsets hit an element, rather than a gap, the surroundings or another tensor."""
         ok = (offsets >= 0) & (offsets < self.span)
         if self.element_at is not None and self.span:
             ok &= self.element_at[np.where(ok, offsets, 0)] >= 0
         return ok
 
     def from_far(self, offsets: np.ndarray) -> np.ndarray:
-        """The real offsets of those made with `far_strides`; -1 for one that is no element's."""
-        rest, found, ok = offsets, np.zeros_like(offsets), offsets >= 0
+        """The real offsets for offsets made with `far_strides`; -1 where there is no element."""
+        rest, real, ok = offsets, np.zeros_like(offsets), offsets >= 0
         for dim in sorted(range(len(self.shape)), key=lambda d: -self.far_strides[d]):
             if self.shape[dim] > 1:
                 steps, rest = np.divmod(rest, self.far_strides[dim])
                 ok = ok & (steps < self.shape[dim])
-                found = found + steps * self.strides[dim]
-        return np.where(ok & (rest == 0), found, -1)
+                real = real + steps * self.strides[dim]
+        return np.where(ok & (rest == 0), real, -1)
 
     def index(self, offset: int) -> tuple[int, ...]:
-        """The index a kernel meant by an offset, also outside the tensor: row first, then what is left."""
+        """The index that a kernel meant by an offset, also outside the tensor; the remainder goes to the last dimension."""
         out = [0] * len(self.shape)
         for dim in sorted(range(len(self.shape)), key=lambda d: -self.strides[d]):
             if self.strides[dim] > 0 and self.shape[dim] > 1:

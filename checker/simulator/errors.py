@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from checker import phrases
+
 
 class SimulationError(Exception):
     """A kernel could not be run to its end.
@@ -29,7 +31,7 @@ class Refused(Exception):
 
 
 class DeviceAssertion(Exception):
-    """A `tl.device_assert` did not hold."""
+    """A `tl.device_assert` failed."""
 
 
 def translate(error: Exception, line: int | None, program: tuple[int, int, int]) -> SimulationError:
@@ -42,7 +44,7 @@ def translate(error: Exception, line: int | None, program: tuple[int, int, int])
         case Unsupported() | Refused():
             message = str(error)
         case DeviceAssertion():
-            message = f"an assertion failed in program {program}: {error}."
+            message = f"an assertion failed in {phrases.program(program)}: {error}."
         case RecursionError():
             message = "a function calls itself without end; kernels cannot recurse."
         case _:

@@ -10,7 +10,7 @@ import numpy as np
 from checker.simulator import numerics
 from checker.simulator.access import Access
 from checker.simulator.device_tensor import MANY, DeviceTensor
-from checker.simulator.location import Location, Locator
+from checker.simulator.location import Locator
 from checker.simulator.trace import EventKind, Finding, FindingKind, Guard
 from checker.simulator.values import Handle
 
@@ -64,9 +64,9 @@ class Findings:
         `offsets` into `tensor` say which elements are concerned.
         """
         key = (finding.kind, finding.line, finding.tensor, finding.operation, finding.accesses)
-        known = self._findings.get(key)
-        if known is not None:
-            self._findings[key] = replace(known, count=known.count + finding.count)
+        earlier = self._findings.get(key)
+        if earlier is not None:
+            self._findings[key] = replace(earlier, count=earlier.count + finding.count)
             return
         elements = finding.elements
         if tensor is not None and offsets is not None:
@@ -75,13 +75,13 @@ class Findings:
 
     # accesses ---------------------------------------------------------------------------------------------------------
 
-    def out_of_bounds(self, kind: EventKind, access: Access, location: Location) -> None:
+    def out_of_bounds(self, kind: EventKind, access: Access) -> None:
         """Active lanes point outside their tensor."""
         outside = np.sort(access.offsets[access.outside])
         guard = access.pointer.guard
         finding = Finding(
             "out_of_bounds_load" if kind == "load" else "out_of_bounds_store",
-            location.line,
+            self.locator.line(),
             self.locator.program,
             access.tensor.name,
             count=outside.size,
@@ -140,9 +140,9 @@ class Findings:
 
     # undefined values and NaN -----------------------------------------------------------------------------------------
 
-    def undefined_load(self, access: Access, line: int) -> int:
+    def undefined_load(self, access: Access) -> int:
         """Number a load that left masked lanes undefined."""
-        return self._undefined_loads.number(_Origin(line, access.tensor.name, access.pointer.guard))
+        return self._undefined_loads.number(_Origin(self.locator.line(), access.tensor.name, access.pointer.guard))
 
     def nan_origin(self, operation: str) -> int:
         """Number an operation whose result holds a NaN that no operand held."""

@@ -1,4 +1,4 @@
-"""What the language means while a kernel is simulated: loops, conditions, `and`, `or`, `min`, `max`, and what is refused."""
+"""The meaning of the language while a kernel is simulated: loops, conditions, `and`, `or`, `min`, `max`, and what is refused."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import triton.language as tl
 
+from checker.phrases import shape
 from checker.simulator.builder import Primitives
 from checker.simulator.errors import Unsupported
 from checker.simulator.promises import Promises
@@ -23,7 +24,7 @@ from checker.simulator.triton_internals import (
 
 
 def range_bounds(*bounds: Any, **named: Any) -> tuple[Any, Any, Any]:
-    """Start, stop and step of a `range` or `tl.range` called like this."""
+    """Start, stop and step of a `range` or `tl.range` with these arguments."""
     bounds = tuple(named.pop(n) for n in ("start", "end") if n in named) + bounds if "end" in named else bounds
     step = named.pop("step", 1)
     bounds = tuple(constant_value(b) for b in bounds)
@@ -32,12 +33,12 @@ def range_bounds(*bounds: Any, **named: Any) -> tuple[Any, Any, Any]:
 
 
 class Range:
-    """`range` and `tl.range`: as the compiler does, the loop variable is a scalar of the language and not a Python number."""
+    """`range` and `tl.range`. As in the compiler, the loop variable is a scalar of the language."""
 
     def __init__(self, *bounds: Any, **named: Any) -> None:
-        given = range_bounds(*bounds, **named)
-        numbers = [_integer(b) for b in given]
-        wide = any(is_tensor(b) and b.dtype.primitive_bitwidth > 32 for b in given)
+        limits = range_bounds(*bounds, **named)
+        numbers = [_integer(b) for b in limits]
+        wide = any(is_tensor(b) and b.dtype.primitive_bitwidth > 32 for b in limits)
         wide = wide or any(not -(2**31) <= n < 2**31 for n in numbers)
         self.type = tl.int64 if wide else tl.int32
         self.element = np.int64 if wide else np.int32
@@ -80,7 +81,7 @@ def _static_assert(condition: Any, message: Any = "", **_: Any) -> None:
 
 
 def _condition(condition: Any, disable_licm: bool = False) -> Any:
-    """`while tl.condition(n < N, disable_licm=True):` only says how the loop is to be compiled."""
+    """`while tl.condition(n < N, disable_licm=True):` only affects how the loop is compiled."""
     return condition
 
 
@@ -100,9 +101,9 @@ def _tiles_or_numbers(numbers: Callable[..., Any], tiles: Callable[..., Any]) ->
 
 
 class Language:
-    """What the words of a kernel mean, for the length of one launch.
+    """The meaning of a kernel's names and operators during one launch.
 
-    `on_undefined_branch` is called where a branch is decided by an undefined value, with the loads that left it undefined.
+    `on_undefined_branch` is called if an undefined value decides a branch, with the loads that left it undefined.
     """
 
     range: Callable[..., Any] = Range
@@ -120,15 +121,15 @@ class Language:
         self.on_undefined_branch = on_undefined_branch
 
     def integer(self, tensor: Any) -> int:
-        """What a tensor is where Python asks for a whole number. Raises TypeError."""
+        """A tensor as a whole number, for Python. Raises TypeError."""
         return _integer_of(tensor)
 
     def assigned(self, value: Any) -> Any:
-        """What an assignment keeps: a number becomes a scalar of the language, as in the compiler."""
+        """The assigned value: as in the compiler, a number becomes a scalar of the language."""
         return self.binding.to_tensor(value)
 
     def and_(self, left: Any, right: Callable[[], Any]) -> Any:
-        """`left and right`, lane by lane where both are tensors; a constant decides alone or drops out, as in the compiler."""
+        """`left and right`, lane by lane for tensors; as in the compiler, a constant decides alone or drops out."""
         if not is_tensor(left):
             return left and right()
         other = right()
@@ -142,15 +143,15 @@ class Language:
         return left.logical_or(other) if is_tensor(other) else other if other else left
 
     def not_(self, value: Any) -> Any:
-        """`not value`, lane by lane where it is a tile."""
+        """`not value`, lane by lane for a tile."""
         if is_tensor(value) and np.ndim(handle_of(value).data):
             return self.binding.not_(value)
         return not value
 
-    def namespace(self, given: dict[str, Any]) -> dict[str, Any]:
-        """A copy of a learner's globals in which the language is the bound one."""
-        out = dict(given)
-        for name, value in given.items():
+    def namespace(self, names: dict[str, Any]) -> dict[str, Any]:
+        """A copy of a learner's globals with our language in place of Triton's."""
+        out = dict(names)
+        for name, value in names.items():
             if isinstance(value, tl.constexpr):
                 out[name] = value.value
             elif id(value) in self.binding.replaced:
@@ -162,28 +163,28 @@ class Language:
         return out
 
     def asserted(self, condition: Any, message: Any) -> None:
-        """`assert condition, message`: a device assertion where the condition is a tensor."""
+        """`assert condition, message`: a device assertion if the condition is a tensor."""
         if is_tensor(condition):
             self.builder.create_assert(handle_of(condition), str(message))
         elif not constant_value(condition):
             raise AssertionError(str(message))
 
     def truth(self, tensor: Any) -> bool:
-        """What a tensor is where Python asks for a condition. Raises Unsupported for a tile, which is neither true nor false."""
+        """A tensor as a condition, for Python. Raises Unsupported for a tile, which is neither true nor false."""
         handle = handle_of(tensor)
         if np.size(handle.data) != 1 or np.ndim(handle.data):
-            shape = " × ".join(str(n) for n in np.shape(handle.data))
+            size = shape(np.shape(handle.data)) if np.ndim(handle.data) > 1 else f"{np.size(handle.data)}"
             raise Unsupported(
-                f"a tile of {shape} values is neither true nor false. Use tl.where to choose lane by lane, and & | ~ between masks."
+                f"a tile of {size} values is neither true nor false. Use tl.where to choose lane by lane, and & | ~ between masks."
             )
         if handle.taint is not None and handle.taint.lanes.any():
             self.on_undefined_branch(handle.taint.loads)
         return bool(np.asarray(handle.data))
 
     def patched(self, device: Call, reduce: Call, scan: Call) -> AbstractContextManager[None]:
-        """Triton's language computes with our builder inside.
+        """Inside this context, Triton's language computes with our builder.
 
-        `device(jitted, *arguments)` runs a jitted function, `reduce` and `scan` stand in for the language's own.
+        `device(jitted, *arguments)` runs a jitted function; `reduce` and `scan` replace the language's own.
         """
         functions: dict[str, Any] = {
             "range": self.range,

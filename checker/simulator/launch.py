@@ -20,7 +20,8 @@ from checker.simulator.location import Locator
 from checker.simulator.memory import Memory
 from checker.simulator.operations.reductions import Reductions
 from checker.simulator.promises import Promises
-from checker.simulator.recorder import Recorder
+from checker.simulator.races import RaceDetector
+from checker.simulator.recorder import EventRecorder, TrafficCounter
 from checker.simulator.rewrite import RewrittenFunctions
 from checker.simulator.trace import SimulateOptions, Trace
 from checker.simulator.triton_internals import (
@@ -35,20 +36,26 @@ from checker.simulator.values import Handle, Pointer
 
 
 def simulate(kernel: Any, launch: Launch, options: SimulateOptions = SimulateOptions()) -> Trace:  # noqa: B008
-    """Run `launch` of `kernel` on the CPU; the tensors in `launch.arguments` (on the CPU) are changed in place.
+    """Run `launch` of `kernel` on the CPU, one program after another, and return what `options` ask to observe.
 
-    `kernel` is a `@triton.jit` function; TRITON_INTERPRET need not be set. Programs run one after another in the order
-    the options ask for. Nothing of Triton stays changed, and the kernel's module is not touched.
+    `kernel` is a `@triton.jit` function; TRITON_INTERPRET need not be set. Tensors in `launch.arguments` must be on the CPU and
+    are changed in place. Triton and the kernel's module are left unchanged.
 
-    Raises SimulationError where the kernel cannot be run to its end, with the learner's line.
+    Raises SimulationError, with the learner's line, if the kernel cannot run to its end.
     """
     if not isinstance(kernel, JITTED):
         raise SimulationError(f"expected a @triton.jit function, got {type(kernel).__name__}", "", None)
     grid = _grid(launch)
     locator = Locator()
     findings = Findings(locator, grid)
-    recorder = Recorder(options, locator, findings)
-    memory = Memory(recorder, findings)
+    traffic = TrafficCounter()
+    recorder = EventRecorder(locator, options.state)
+    observers = (
+        *([traffic] if options.traffic else []),
+        *([RaceDetector(findings)] if options.races else []),
+        *([recorder] if options.events else []),
+    )
+    memory = Memory(locator, findings, observers)
     builder = Builder(memory, findings.nan_origin if options.explain_nan else None)
     builder.grid = grid
     language = Language(builder, Promises(findings), findings.undefined_branch)
@@ -62,8 +69,8 @@ def simulate(kernel: Any, launch: Launch, options: SimulateOptions = SimulateOpt
             recorder.arguments = arguments
             for program in _programs(grid, options.order, launch.skipped):
                 builder.program = program
-                memory.program = (program[2] * grid[1] + program[1]) * grid[0] + program[0]
                 locator.start(program)
+                memory.start((program[2] * grid[1] + program[1]) * grid[0] + program[0])
                 function(**arguments)
     except SimulationError:
         raise
@@ -76,7 +83,7 @@ def simulate(kernel: Any, launch: Launch, options: SimulateOptions = SimulateOpt
         tensors={t.name: t.info for t in memory.tensors},
         events=recorder.events,
         findings=findings.all(),
-        traffic=recorder.traffic(),
+        traffic=traffic.traffic([t.name for t in memory.tensors]) if options.traffic else {},
         writers={t.name: t.writer for t in outputs},
         flops=builder.flops,
         lane_flops=builder.lane_flops,
@@ -106,7 +113,7 @@ def _programs(grid: tuple[int, int, int], order: str, skipped: tuple[int, int, i
 
 
 def _arguments(jitted: Any, launch: Launch, memory: Memory) -> dict[str, Any]:
-    """Every parameter of the kernel as it sees it: tensors as pointers, numbers as scalars, constexprs as Python numbers."""
+    """The kernel's arguments as it sees them: tensors as pointers, numbers as scalars, constexprs as Python numbers."""
     parameters = inspect.signature(function_of(jitted)).parameters
     given = {**launch.arguments, **launch.meta}
     unknown = [n for n in given if n not in parameters]
@@ -137,8 +144,8 @@ def _arguments(jitted: Any, launch: Launch, memory: Memory) -> dict[str, Any]:
 
 def _line(error: BaseException, locator: Locator) -> int | None:
     """The innermost line of the learner that the error passed through."""
-    found = None
+    innermost = None
     for frame, line in traceback.walk_tb(error.__traceback__):
         if frame.f_code in locator.functions:
-            found = line
-    return found
+            innermost = line
+    return innermost

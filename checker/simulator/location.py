@@ -1,4 +1,4 @@
-"""Where the running program stands: its line, its frame, and the loops around it."""
+"""The line, the frame and the loops that the running program is in."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from checker.simulator.triton_internals import handle_of, is_tensor
 
 @dataclass(slots=True)
 class Location:
-    """Where a program stands: line and function of the access, line and frame of the kernel itself, and the loops around."""
+    """Line and function of an access, line and frame of the kernel itself, and the loops around it."""
 
     line: int
     function: str
@@ -26,42 +26,43 @@ class Location:
 
 @dataclass
 class Locator:
-    """The learner's functions of one launch, the program that runs now and the loops it is in.
+    """Knows the learner's functions of one launch, the running program, and the loops that it is in.
 
-    The rewritten functions report their loops: `for_loop`, and for a `while` `enter_while`, `next_visit`, `leave_while`.
+    The rewritten functions report `for` loops with `for_loop`, and `while` loops with `enter_while`, `next_visit` and
+    `leave_while`.
     """
 
     functions: dict[CodeType, str] = field(default_factory=dict)
     """The name of each function of the learner, by its code."""
     kernel: CodeType | None = None
     loops: list[list[Any]] = field(default_factory=list)
-    """From the outside in, each [name, value]."""
+    """[name, value] of each loop, the outermost first."""
     program: tuple[int, int, int] = (0, 0, 0)
 
     def start(self, program: tuple[int, int, int]) -> None:
-        """From here on `program` runs, from its beginning."""
+        """`program` begins to run."""
         self.program = program
         self.loops.clear()
 
     def locate(self) -> Location:
-        """Where the learner's code stands that called us."""
+        """Where in the learner's code the caller was called from."""
         frame: FrameType | None = sys._getframe(1)
-        found: Location | None = None
+        location: Location | None = None
         while frame is not None:
             name = self.functions.get(frame.f_code)
             if name is not None:
-                if found is None:
+                if location is None:
                     loops = tuple((loop[0], loop[1]) for loop in self.loops)
-                    found = Location(frame.f_lineno, name, frame.f_lineno, loops, None)
+                    location = Location(frame.f_lineno, name, frame.f_lineno, loops, None)
                 if frame.f_code is self.kernel:
-                    found.kernel_line = frame.f_lineno
-                    found.frame = frame
-                    return found
+                    location.kernel_line = frame.f_lineno
+                    location.frame = frame
+                    return location
             frame = frame.f_back
-        return found or Location(0, "", 0, (), None)
+        return location or Location(0, "", 0, (), None)
 
     def line(self) -> int:
-        """The learner's line alone, quickly."""
+        """The line of `locate`, faster."""
         frame: FrameType | None = sys._getframe(1)
         while frame is not None:
             if frame.f_code in self.functions:

@@ -1,8 +1,8 @@
-"""The tensors of a launch, and what loads, stores and atomics do to them. A lane outside its tensor is a finding and no crash."""
+"""The tensors of a launch, and its loads, stores and atomics. A lane outside its tensor is a finding, not a crash."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,42 +12,54 @@ from checker.simulator import numerics
 from checker.simulator.access import Access, resolve
 from checker.simulator.device_tensor import DeviceTensor, ShadowMemory
 from checker.simulator.findings import Findings
-from checker.simulator.races import RaceDetector
-from checker.simulator.recorder import Recorder
+from checker.simulator.location import Locator
+from checker.simulator.recorder import Observer
+from checker.simulator.trace import EventKind
 from checker.simulator.values import Handle, Taint, merge_taint
 
 
 class Memory:
-    """All tensors of a launch, and the accesses of `program`, the linear id of the one that runs now."""
+    """All tensors of a launch, and the accesses of the running program."""
 
-    def __init__(self, recorder: Recorder, findings: Findings) -> None:
-        self.recorder = recorder
+    def __init__(self, locator: Locator, findings: Findings, observers: Sequence[Observer]) -> None:
+        self.locator = locator
         self.findings = findings
-        self.races = RaceDetector(findings)
+        self.observers = observers
         self.tensors: list[DeviceTensor] = []
         self.shadows: dict[int, ShadowMemory] = {}
+        self.program = 0
 
-    @property
-    def program(self) -> int:
-        return self.races.program
-
-    @program.setter
-    def program(self, linear: int) -> None:
-        self.races.start(linear)
+    def start(self, program: int) -> None:
+        """The program with this linear id runs from here on."""
+        self.program = program
+        for observer in self.observers:
+            observer.start(program)
 
     def barrier(self) -> None:
-        """What the program has stored can be loaded by all its threads from here on."""
-        self.races.barrier()
+        """From here on, every thread can load what the program has stored."""
+        for observer in self.observers:
+            observer.barrier()
+
+    def dot(self) -> None:
+        """Tell the observers of a `tl.dot`."""
+        for observer in self.observers:
+            observer.dot()
 
     def add(self, name: str, tensor: torch.Tensor, far_strides: tuple[int, ...] = ()) -> DeviceTensor:
         """Give a tensor its addresses. Raises Unsupported for types that are not simulated."""
         added = DeviceTensor(name, len(self.tensors) + 1, tensor, self.shadows, far_strides)
         self.tensors.append(added)
-        self.recorder.watch(name)
         return added
 
+    def _check(self, kind: EventKind, access: Access) -> None:
+        """Report lanes out of bounds, and show the access to the observers."""
+        if access.is_stray:
+            self.findings.out_of_bounds(kind, access)
+        for observer in self.observers:
+            observer.access(kind, access)
+
     def load(self, ptr: Handle, mask: Handle | None, other: Handle | None, element: np.dtype) -> Handle:
-        """What the lanes read: their element, `other` where they are masked off, and poison where there is nothing to read."""
+        """Each lane gets its element, `other` if it is masked off, and poison where there is nothing to read."""
         access = resolve(self.tensors, ptr, mask)
         source = access.tensor.viewed_as(element)
         if access.valid is None:
@@ -59,24 +71,21 @@ class Memory:
                 fill = poison if other is None else other.data
                 data = np.where(access.active, poison, np.where(access.valid, poison, fill).astype(element))
             data[access.valid] = source[access.valid_offsets]
-        undefined = other is None and access.active is not None
-        line = self.recorder.access("load", access, undefined)
-        self.races.load(access)
+        access.leaves_undefined = other is None and access.active is not None
+        self._check("load", access)
         handle = Handle(data, ptr.type.scalar.element_ty)
-        if undefined or any(h is not None and h.taint is not None for h in (ptr, mask, other)):
-            handle.taint = self._undefined(access, line, ptr, mask, other)
+        if access.leaves_undefined or any(h is not None and h.taint is not None for h in (ptr, mask, other)):
+            handle.taint = self._undefined(access, ptr, mask, other)
         if other is not None and other.nan_origins is not None and access.active is not None:
             handle.nan_origins = np.where(access.active, 0, other.nan_origins)
         return handle
 
-    def _undefined(
-        self, access: Access, line: int, ptr: Handle, mask: Handle | None, other: Handle | None
-    ) -> Taint | None:
-        """The undefined lanes of a load: masked without `other`, or by an undefined address, mask or `other`."""
+    def _undefined(self, access: Access, ptr: Handle, mask: Handle | None, other: Handle | None) -> Taint | None:
+        """The undefined lanes of a load: masked without `other`, or with an undefined address, mask or `other`."""
         active = access.active
         taints = []
         if active is not None and other is None:
-            taints.append(Taint(~active, frozenset({self.findings.undefined_load(access, line)})))
+            taints.append(Taint(~active, frozenset({self.findings.undefined_load(access)})))
         if active is not None and other is not None and other.taint is not None:
             taints.append(other.taint.moved(lambda lanes: lanes & ~active))
         if ptr.taint is not None:
@@ -88,22 +97,20 @@ class Memory:
     def store(self, ptr: Handle, value: Handle, mask: Handle | None) -> None:
         access = resolve(self.tensors, ptr, mask)
         values = access.valid_lanes(np.asarray(value.data))
-        line = self.recorder.access("store", access)
-        self.races.store(access)
+        self._check("store", access)
         self.findings.stored_value(access, value, mask, ptr, values)
         access.tensor.viewed_as(values.dtype)[access.valid_offsets] = values
-        self._written(access, line)
+        self._written(access)
 
     def atomic(
         self, op: str, ptr: Handle, value: Handle, mask: Handle | None, expected: Handle | None = None
     ) -> Handle:
         """Read, change and write each lane's element, lane after lane. Returns what was there before.
 
-        It counts as a barrier: a lock is one, and a kernel that takes it loads what it stored under it before.
+        An atomic counts as a barrier: a kernel may take a lock with it, and load what it stored under that lock before.
         """
         access = resolve(self.tensors, ptr, mask)
-        line = self.recorder.access("atomic", access)
-        self.races.atomic(access)
+        self._check("atomic", access)
         self.barrier()
         operands = access.valid_lanes(np.asarray(value.data))
         self.findings.stored_value(access, value, mask, ptr, operands)
@@ -118,13 +125,13 @@ class Memory:
                 target[offset] = new
         before = np.full(access.offsets.shape, numerics.poison(operands.dtype))
         before[np.ones(access.offsets.shape, bool) if access.valid is None else access.valid] = old
-        self._written(access, line)
+        self._written(access)
         return Handle(before, value.type)
 
-    def _written(self, access: Access, line: int) -> None:
+    def _written(self, access: Access) -> None:
         elements = access.tensor.elements(access.valid_offsets)
         access.tensor.writer[elements] = self.program
-        access.tensor.writer_line[elements] = line
+        access.tensor.writer_line[elements] = self.locator.line()
 
 
 def _unsigned(ufunc: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:

@@ -24,7 +24,7 @@ ELEMENT: dict[str, np.dtype] = {
 """NumPy's type for each Triton scalar type the simulator computes with, by Triton's name."""
 
 POISON_INT = -0x21524111
-"""What an undefined integer lane holds: far outside any tensor, and easy to recognise."""
+"""The value of undefined integer lanes: far outside any tensor, and easy to recognise."""
 
 
 def is_float(dtype: np.dtype) -> bool:
@@ -41,7 +41,7 @@ def constant(value: Any, dtype: np.dtype) -> Any:
 
 
 def poison(dtype: np.dtype) -> Any:
-    """What a lane holds whose value is undefined: NaN, or a wild integer, or True."""
+    """The value of an undefined lane: NaN, a wild integer, or True."""
     if is_float(dtype):
         return np.array(np.nan).astype(dtype)[()]
     if dtype.kind == "b":
@@ -78,11 +78,10 @@ def _round_odd(data: np.ndarray) -> np.ndarray:
 
 
 def to_tf32(data: np.ndarray) -> np.ndarray:
-    """fp32 with the 10 mantissa bits a tensor core looks at.
+    """fp32 with the 10 mantissa bits that a tensor core reads.
 
-    Triton hands the fp32 registers (or shared memory) to `mma … tf32` and `wgmma … tf32` as they are, without a `cvt.rna.tf32`
-    (seen in the PTX it makes for sm_80 and sm_90), and the tensor core ignores the low 13 bits: operands are
-    truncated, not rounded. NaN stays NaN.
+    Triton passes fp32 registers (or shared memory) to `mma … tf32` and `wgmma … tf32` without a `cvt.rna.tf32`, as its PTX for
+    sm_80 and sm_90 shows, and the tensor core ignores the low 13 bits. Operands are truncated, not rounded. NaN stays NaN.
     """
     data = np.ascontiguousarray(data, np.float32)
     cut = (data.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)

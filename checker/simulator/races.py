@@ -1,20 +1,21 @@
-"""Programs, threads of one program, or lanes of one store that meet at one element, at least one of them storing."""
+"""Races: programs, threads of one program, or lanes of one store that touch one element, at least one of them storing."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from checker.simulator.access import Access
-from checker.simulator.device_tensor import MANY, NOBODY
+from checker.simulator.device_tensor import MANY, NOBODY, ShadowMemory
 from checker.simulator.findings import Findings
+from checker.simulator.recorder import Observer
 from checker.simulator.trace import EventKind
 
 
-class RaceDetector:
-    """Tells `findings` of races, and keeps in each storage's `shadow` who touched it, and when.
+class RaceDetector(Observer):
+    """Reports races to `findings`. Each storage's `shadow` keeps who touched its elements, and when.
 
-    `program` is the one that runs now, `interval` the stretch between two of its barriers: in one interval a thread may load an
-    element before another thread of its program stores it.
+    `interval` numbers the stretches between two barriers of a program: within one, a thread may load an element before
+    another thread stores it.
     """
 
     def __init__(self, findings: Findings) -> None:
@@ -23,16 +24,23 @@ class RaceDetector:
         self.interval = 0
 
     def start(self, program: int) -> None:
-        """From here on `program` runs."""
         self.program = program
-        self.barrier()
-
-    def barrier(self) -> None:
-        """All threads of the program wait for one another."""
         self.interval += 1
 
-    def load(self, access: Access) -> None:
+    def barrier(self) -> None:
+        self.interval += 1
+
+    def access(self, kind: EventKind, access: Access) -> None:
         shadow, where = access.tensor.shadow, access.valid_offsets + access.tensor.storage_offset
+        match kind:
+            case "load":
+                self.load(access, shadow, where)
+            case "store":
+                self.store(access, shadow, where)
+            case _:
+                self.atomic(access, shadow, where)
+
+    def load(self, access: Access, shadow: ShadowMemory, where: np.ndarray) -> None:
         if shadow.any_stored:
             self._check(("load", "store"), access, shadow.stored[where])
             too_soon = shadow.stored_in[where] == self.interval
@@ -42,8 +50,7 @@ class RaceDetector:
             self._check(("load", "atomic"), access, shadow.updated[where])
         self._touch(shadow.loaded, where)
 
-    def store(self, access: Access) -> None:
-        shadow, where = access.tensor.shadow, access.valid_offsets + access.tensor.storage_offset
+    def store(self, access: Access, shadow: ShadowMemory, where: np.ndarray) -> None:
         if len(where) > 1:
             ordered = np.sort(where)
             twice = ordered[1:] == ordered[:-1]
@@ -57,8 +64,7 @@ class RaceDetector:
         shadow.stored_in[where] = self.interval
         shadow.any_stored = True
 
-    def atomic(self, access: Access) -> None:
-        shadow, where = access.tensor.shadow, access.valid_offsets + access.tensor.storage_offset
+    def atomic(self, access: Access, shadow: ShadowMemory, where: np.ndarray) -> None:
         self._check(("atomic", "store"), access, shadow.stored[where])
         self._check(("atomic", "load"), access, shadow.loaded[where])
         self._touch(shadow.updated, where)

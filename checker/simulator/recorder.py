@@ -1,10 +1,12 @@
-"""Writes down what programs did: events with the state of the kernel's variables, and bytes.
+"""What a caller may have recorded about the accesses of a launch: bytes moved, and events with the kernel's variables.
 
-What was wrong with an access goes to `findings`.
+A launch always computes its values and checks the bounds of each access. Everything else is an `Observer` that the caller
+chooses with `SimulateOptions`; races are another one, in `races`.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
@@ -13,14 +15,29 @@ import numpy as np
 
 from checker.simulator import numerics
 from checker.simulator.access import Access
-from checker.simulator.findings import Findings
 from checker.simulator.location import Location, Locator
 from checker.simulator.tiles import tile_of
-from checker.simulator.trace import MAX_DIMENSIONS, Event, EventKind, SimulateOptions, StateValue, TileSummary, Traffic
+from checker.simulator.trace import MAX_DIMENSIONS, Event, EventKind, StateValue, TileSummary, Traffic
 from checker.simulator.triton_internals import handle_of, is_tensor
 
 MAX_STATE = 1024
 """Tiles of more numbers than this are summarised in an event's state."""
+
+
+class Observer:
+    """Follows a launch. Each method does nothing unless it is overridden."""
+
+    def start(self, program: int) -> None:
+        """The program with this linear id begins."""
+
+    def barrier(self) -> None:
+        """All threads of the program wait for one another."""
+
+    def access(self, kind: EventKind, access: Access) -> None:
+        """A load, store or atomic, before it changes memory."""
+
+    def dot(self) -> None:
+        """A `tl.dot`."""
 
 
 @dataclass
@@ -31,23 +48,13 @@ class _Count:
     stores: int = 0
 
 
-@dataclass
-class Recorder:
-    """Everything a launch leaves behind. `arguments` are the kernel's, which its state leaves out."""
+class TrafficCounter(Observer):
+    """Counts the bytes that cross the border of the chip, for each tensor."""
 
-    options: SimulateOptions
-    locator: Locator
-    findings: Findings
-    arguments: dict[str, Any] = field(default_factory=dict)
-    events: list[Event] = field(default_factory=list)
-    counts: dict[str, _Count] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.counts: defaultdict[str, _Count] = defaultdict(_Count)
 
-    def watch(self, name: str) -> None:
-        """Count what passes between the kernel and the tensor `name`, from nothing."""
-        self.counts[name] = _Count()
-
-    def access(self, kind: EventKind, access: Access, undefined: bool = False) -> int:
-        """Returns its line; that of a load only where it had to be found out, else 0."""
+    def access(self, kind: EventKind, access: Access) -> None:
         count, size = self.counts[access.tensor.name], access.bytes
         if kind != "store":
             count.loads += 1
@@ -55,35 +62,40 @@ class Recorder:
         if kind != "load":
             count.stores += 1
             count.stored += size
-        wanted = self.options.events
-        stray = access.valid is not None and (access.active is None or bool((access.active & ~access.valid).any()))
-        if not (wanted or stray or undefined):
-            return 0 if kind == "load" else self.locator.line()
-        location = self.locator.locate()
-        if stray:
-            self.findings.out_of_bounds(kind, access, location)
-        if wanted:
-            off = 0 if access.active is None else int((~access.active).sum())
-            self._event(
-                kind,
-                access.tensor.name,
-                location,
-                tile=tile_of(access),
-                bytes=size,
-                masked=off,
-                undefined=off if undefined else 0,
-                out_of_bounds=int(access.outside.sum()) if stray else 0,
-            )
-        return location.line
+
+    def traffic(self, names: list[str]) -> dict[str, Traffic]:
+        """The totals of these tensors, also of those that were never accessed."""
+        counts = ((name, self.counts[name]) for name in names)
+        return {name: Traffic(c.loaded, c.stored, c.loads, c.stores) for name, c in counts}
+
+
+@dataclass
+class EventRecorder(Observer):
+    """Keeps each access and `tl.dot` as an event, with the kernel's variables beside it if `state` is set."""
+
+    locator: Locator
+    state: bool
+    arguments: dict[str, Any] = field(default_factory=dict)
+    """The kernel's arguments, which are left out of the state."""
+    events: list[Event] = field(default_factory=list)
+
+    def access(self, kind: EventKind, access: Access) -> None:
+        masked = 0 if access.active is None else int((~access.active).sum())
+        self._add(
+            kind,
+            access.tensor.name,
+            self.locator.locate(),
+            tile=tile_of(access),
+            bytes=access.bytes,
+            masked=masked,
+            undefined=masked if access.leaves_undefined else 0,
+            out_of_bounds=int(access.outside.sum()),
+        )
 
     def dot(self) -> None:
-        if self.options.events:
-            self._event("dot", "", self.locator.locate(), tile=None)
+        self._add("dot", "", self.locator.locate(), tile=None)
 
-    def traffic(self) -> dict[str, Traffic]:
-        return {name: Traffic(c.loaded, c.stored, c.loads, c.stores) for name, c in self.counts.items()}
-
-    def _event(self, kind: EventKind, tensor: str, location: Location, **more: Any) -> None:
+    def _add(self, kind: EventKind, tensor: str, location: Location, **more: Any) -> None:
         event = Event(
             step=len(self.events),
             program=self.locator.program,
@@ -92,7 +104,7 @@ class Recorder:
             line=location.line,
             function=location.function,
             loops=location.loops,
-            state=local_values(location.frame, self.arguments) if self.options.state else {},
+            state=local_values(location.frame, self.arguments) if self.state else {},
             kernel_line=location.kernel_line,
             **more,
         )
@@ -100,7 +112,7 @@ class Recorder:
 
 
 def local_values(frame: FrameType | None, arguments: dict[str, Any]) -> dict[str, StateValue]:
-    """Local numbers and tiles of the kernel: not its arguments, not pointers. Tiles above MAX_STATE numbers are summarised."""
+    """The kernel's local numbers and tiles, without arguments and pointers. Tiles above MAX_STATE numbers are summarised."""
     out: dict[str, StateValue] = {}
     if frame is None:
         return out
@@ -123,7 +135,7 @@ def local_values(frame: FrameType | None, arguments: dict[str, Any]) -> dict[str
 
 
 def _rounded(value: float) -> float:
-    """To four significant digits: enough to read, and short in a film."""
+    """`value` to four significant digits: enough to read, and short in a film."""
     number = float(value)
     return float(f"{number:.4g}") if np.isfinite(number) else number
 
@@ -131,8 +143,8 @@ def _rounded(value: float) -> float:
 def _listed(data: np.ndarray) -> Any:
     """The numbers as nested lists, floats to four significant digits.
 
-    A whole number times or over a power of ten (up to 10²²) is the double nearest to its decimal digits; the few others are
-    rounded one by one.
+    Scaling by a power of ten up to 10²² gives the double nearest to the decimal digits; the few other numbers are rounded one
+    by one.
     """
     if data.dtype.kind in "biu":
         return data.tolist()
@@ -149,6 +161,6 @@ def _listed(data: np.ndarray) -> Any:
 
 def _summary(data: np.ndarray) -> TileSummary:
     numbers = data.astype(np.float64)
-    known = numbers[~np.isnan(numbers)]
-    low, high = (_rounded(known.min()), _rounded(known.max())) if known.size else (float("nan"), float("nan"))
+    defined = numbers[~np.isnan(numbers)]
+    low, high = (_rounded(defined.min()), _rounded(defined.max())) if defined.size else (float("nan"), float("nan"))
     return {"shape": list(data.shape), "min": low, "max": high}

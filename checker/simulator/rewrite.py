@@ -1,4 +1,4 @@
-"""The jitted functions of a launch as Python functions that compute on handles and report their loops."""
+"""Rewrites the jitted functions of a launch as Python functions that compute on handles and report their loops."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from checker.simulator.location import Locator
 from checker.simulator.triton_internals import function_of, source_of
 
 _HOOKS = "__simulator__"
-"""The name under which a rewritten function finds its hooks."""
+"""The global name of a rewritten function's hooks."""
 
 
 class _Hooks:
-    """What a rewritten function calls."""
+    """The methods that a rewritten function calls."""
 
     def __init__(self, language: Language, locator: Locator) -> None:
         self.assigned, self.asserted = language.assigned, language.asserted
@@ -75,7 +75,7 @@ class Rewriter(ast.NodeTransformer):
 
 
 class LoopRewriter(Rewriter):
-    """Reports loops as well."""
+    """Also reports loops."""
 
     def __init__(self) -> None:
         self.whiles = 0
@@ -102,7 +102,7 @@ class LoopRewriter(Rewriter):
 def _compiled(
     lines: tuple[str, ...], first_line: int, filename: str, name: str, rewriter: Callable[[], Rewriter]
 ) -> CodeType:
-    """A module that defines the rewritten function. Line numbers stay the learner's."""
+    """A module that defines the rewritten function, with the learner's line numbers."""
     tree = ast.parse(textwrap.dedent("".join(lines)))
     definition = next(n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == name)
     tree.body = [rewriter().visit(definition)]
@@ -112,9 +112,9 @@ def _compiled(
 
 
 class RewrittenFunctions:
-    """The jitted functions of one launch, rewritten when first called. Nothing is kept from earlier launches.
+    """The jitted functions of one launch, rewritten when first called.
 
-    `rewriter` rewrites the learner's functions, and Triton's own are rewritten by `Rewriter`; both call `hooks`.
+    `rewriter` rewrites the learner's functions, `Rewriter` Triton's own; both call `hooks`.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class RewrittenFunctions:
         self.ready: dict[int, tuple[Any, FunctionType]] = {}  # by identity, with what keeps the identity
 
     def __call__(self, jitted: Any, *arguments: Any, **named: Any) -> Any:
-        """Call the jitted function, wherever it leaves its loops."""
+        """Call the jitted function, which may return from within its loops."""
         depth = len(self.locator.loops)
         try:
             return self.get(jitted)(*arguments, **named)
@@ -138,17 +138,17 @@ class RewrittenFunctions:
 
     def get(self, jitted: Any) -> FunctionType:
         """The rewritten function, with the original's globals, closure and defaults."""
-        found = self.ready.get(id(jitted))
-        if found is not None:
-            return found[1]
+        ready = self.ready.get(id(jitted))
+        if ready is not None:
+            return ready[1]
         original = function_of(jitted)
         library = str(original.__module__).startswith("triton.")
         lines, first = source_of(jitted)
         rewriter = Rewriter if library else self.rewriter
         code = _compiled(tuple(lines), first, original.__code__.co_filename, original.__name__, rewriter)
-        given = dict(original.__globals__)
-        given.update(inspect.getclosurevars(original).nonlocals if original.__closure__ else {})
-        namespace = given if library else self.language.namespace(given)
+        names = dict(original.__globals__)
+        names.update(inspect.getclosurevars(original).nonlocals if original.__closure__ else {})
+        namespace = names if library else self.language.namespace(names)
         namespace[_HOOKS] = self.hooks
         defined: dict[str, Any] = {}
         exec(code, namespace, defined)

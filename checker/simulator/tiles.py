@@ -13,11 +13,11 @@ from checker.simulator.device_tensor import DeviceTensor
 from checker.simulator.trace import Tile
 
 MAX_LISTED = 4096
-"""An irregular tile lists its elements up to this many; beyond, its box has to do."""
+"""An irregular tile lists at most this many elements; a larger one has only its box."""
 
 
 def tile_of(access: Access) -> Tile | None:
-    """The tile of an access. None where it touches nothing (no lanes inside) and has no shape to be seen."""
+    """The tile of an access; None if no lane is inside the tensor and the lanes form no box."""
     tensor = access.tensor
     if not tensor.shape:
         return Tile((), ()) if access.valid_offsets.size else Tile((), None)
@@ -27,9 +27,9 @@ def tile_of(access: Access) -> Tile | None:
 
 
 def _axes(offsets: np.ndarray, tensor: DeviceTensor) -> list[tuple[int, int] | None] | None:
-    """For each axis of the tile the tensor's dimension it walks along and its step there; None for an axis that stands still.
+    """For each axis of the tile, the dimension of the tensor that it runs along and its step; None for an axis of step 0.
 
-    None altogether where lanes are not evenly spaced, or walk along no dimension of the tensor.
+    None altogether if the lanes are not evenly spaced, or run along no dimension of the tensor.
     """
     corner = offsets.flat[0]
     predicted = np.asarray(corner)
@@ -44,12 +44,12 @@ def _axes(offsets: np.ndarray, tensor: DeviceTensor) -> list[tuple[int, int] | N
     taken: set[int] = set()
     axes: list[tuple[int, int] | None] = []
     for step in steps:
-        found = None if step == 0 else _dimension(step, tensor, taken)
-        if step != 0 and found is None:
+        direction = None if step == 0 else _dimension(step, tensor, taken)
+        if step != 0 and direction is None:
             return None
-        if found is not None:
-            taken.add(found[0])
-        axes.append(found)
+        if direction is not None:
+            taken.add(direction[0])
+        axes.append(direction)
     return axes
 
 
@@ -68,7 +68,7 @@ def _dimension(step: int, tensor: DeviceTensor, taken: set[int]) -> tuple[int, i
 
 
 def _start(access: Access, axes: list[tuple[int, int] | None]) -> list[int]:
-    """The index of the tile's first lane, from the offsets the kernel added one after another where they are known."""
+    """The index of the tile's first lane, from the offsets that the kernel added one after another if they are known."""
     tensor, ndim = access.tensor, access.offsets.ndim
     start = np.zeros(len(tensor.shape), np.int64)
     terms = access.pointer.terms
@@ -81,8 +81,8 @@ def _start(access: Access, axes: list[tuple[int, int] | None]) -> list[int]:
             scalar += int(term)
             continue
         first = int(np.asarray(term).flat[0])
-        walked = [axes[a] for a in range(ndim) if np.ndim(term) == ndim and _varies(term, a) and axes[a] is not None]
-        dims = {found[0] for found in walked if found is not None}
+        along = [axes[a] for a in range(ndim) if np.ndim(term) == ndim and _varies(term, a) and axes[a] is not None]
+        dims = {direction[0] for direction in along if direction is not None}
         if len(dims) == 1 and not (whole and len(terms) == 1):
             (dim,) = dims
             if first % tensor.strides[dim] == 0:
@@ -98,31 +98,35 @@ def _varies(term: np.ndarray, axis: int) -> bool:
 
 
 def _boxed(access: Access, axes: list[tuple[int, int] | None], start: list[int]) -> Tile | None:
-    """The tile as a box, or None where its lanes inside the tensor are not where the box says."""
+    """The tile as a box; None if its lanes inside the tensor do not fit the box."""
     tensor = access.tensor
-    extent = {found[0]: (n - 1) * found[1] + 1 for found, n in zip(axes, access.offsets.shape, strict=True) if found}
+    extent = {
+        direction[0]: (n - 1) * direction[1] + 1
+        for direction, n in zip(axes, access.offsets.shape, strict=True)
+        if direction
+    }
     box = tuple((s, s + extent.get(d, 1)) for d, s in enumerate(start))
     on = np.ones(access.offsets.shape, bool) if access.valid is None else access.valid
     if not on.any():
         return Tile(box, None)
     ranges = [slice(0, 1)] * access.offsets.ndim
     active = [list(side) for side in box]
-    for axis, found in enumerate(axes):
+    for axis, direction in enumerate(axes):
         others = tuple(a for a in range(on.ndim) if a != axis)
         hit = np.flatnonzero(on.any(axis=others))
         ranges[axis] = slice(int(hit[0]), int(hit[-1]) + 1)
-        if found is not None:
-            dim, step = found
+        if direction is not None:
+            dim, step = direction
             active[dim] = [start[dim] + int(hit[0]) * step, start[dim] + int(hit[-1]) * step + 1]
     if any(low < 0 or high > n for (low, high), n in zip(active, tensor.shape, strict=True)):
         return None
     inside = tuple((int(low), int(high)) for low, high in active)
-    filled = bool(on[tuple(ranges)].all()) and all(found is None or found[1] == 1 for found in axes)
+    filled = bool(on[tuple(ranges)].all()) and all(direction is None or direction[1] == 1 for direction in axes)
     return Tile(box, inside, None if filled else _listed(_elements(access)))
 
 
 def _elements(access: Access) -> np.ndarray:
-    """The elements really touched, each once, in order."""
+    """The elements that were touched, each once, in order."""
     return np.unique(access.tensor.elements(access.valid_offsets))
 
 
@@ -131,7 +135,7 @@ def _listed(elements: np.ndarray) -> tuple[int, ...] | None:
 
 
 def _scattered(access: Access) -> Tile | None:
-    """The box around elements that were really touched, with a list of them where they do not fill it."""
+    """The box around the elements that were touched, with a list of them if they do not fill it."""
     if not access.valid_offsets.size:
         return None
     elements = _elements(access)

@@ -1,6 +1,6 @@
-"""What the simulator saw: events, findings, traffic. Plain data.
+"""The record of a simulated launch: events, findings, traffic. Plain data.
 
-The bounds written into the types hold for every launch of the course. `trace_codec` refuses a trace that is outside them.
+The bounds in the types hold for every launch of the course; `trace_codec` refuses a trace outside them.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ MAX_EVENTS = 100_000
 MAX_FINDINGS = 1_000
 MAX_TENSORS = 64
 MAX_ELEMENTS = 10_000
-"""As many elements as one tile or finding lists."""
+"""The most elements that a tile or finding lists."""
 MAX_VARIABLES = 200
 MAX_STATE_NUMBERS = 4_096
-"""As many numbers as stand side by side in the state of one variable."""
+"""The most numbers in one list of a variable's state."""
 MAX_PRINTED = 1_000
 _MAX_INTEGER = 1 << 62
 
@@ -46,7 +46,7 @@ FindingKind = Literal[
     "race_in_store",  # two lanes of one store write one element
     "missing_barrier",  # a program loads what it stored with no barrier since: another thread may not have stored it yet
     "modified_input",  # an input changed, or was stored to
-    "false_promise",  # what tl.multiple_of, tl.max_contiguous, tl.max_constancy or tl.assume says is not so
+    "false_promise",  # tl.multiple_of, tl.max_contiguous, tl.max_constancy or tl.assume says something false
     "nan_born",  # an operation made a NaN out of numbers
 ]
 
@@ -60,7 +60,7 @@ TileValues = Annotated[list[Number | Annotated[list[Number | _Rank6], _Side]], _
 
 
 class TileSummary(TypedDict):
-    """What stands for the numbers of a tile that is too large to be listed. NaN counts for neither `min` nor `max`."""
+    """A summary of a tile that is too large to list. `min` and `max` ignore NaN."""
 
     shape: list[Count]
     min: float
@@ -74,9 +74,9 @@ StateValue = Number | TileValues | TileSummary
 class Tile:
     """The elements one load, store or atomic touched, in the index space of its tensor.
 
-    `box` is the whole tile, one ``(start, stop)`` per dimension of the tensor, and may pass the tensor's edges; `active`
-    is the box around the lanes that were really accessed, or None where every lane was masked. `elements` lists row-major
-    element indices of the active lanes where they do not fill `active` (None where they do).
+    `box` is the whole tile, one ``(start, stop)`` per dimension of the tensor, and may pass the tensor's edges. `active` is the
+    box around the lanes that were accessed, None if all were masked. `elements` lists the row-major element indices of the
+    active lanes if they do not fill `active`.
     """
 
     box: Box
@@ -88,11 +88,11 @@ class Tile:
 class Event:
     """One access of one program.
 
-    `line` is the learner's line (as in the submission's source), `function` the jitted function it stands in. `loops` are the
-    loop variables around it from the outside in, ``(name, value)``; a `while` loop gives ``("while", visits)``. `bytes` counts
-    active, in-bounds lanes. `masked`, `undefined` and `out_of_bounds` count lanes: masked off, masked off without an `other`,
-    and active but outside the tensor. `state` holds local values as they were just before the event: numbers, nested lists for
-    small tiles, summaries for large ones.
+    `line` is the learner's line, `function` the jitted function that it belongs to. `loops` are the loop variables around it,
+    the outermost first, as ``(name, value)``; a `while` loop gives ``("while", visits)``. `bytes` counts active lanes inside the
+    tensor. `masked`, `undefined` and `out_of_bounds` count lanes: masked off, masked off without an `other`, and active but
+    outside the tensor. `state` holds the local values just before the event: numbers, nested lists for small tiles, summaries
+    for large ones.
     """
 
     step: Count
@@ -109,7 +109,7 @@ class Event:
     out_of_bounds: Count = 0
     state: Annotated[dict[Name, StateValue], Meta(max_length=MAX_VARIABLES)] = field(default_factory=dict)
     kernel_line: Count = 0
-    """The kernel's own line: `line` itself, or the call of the helper that `line` stands in."""
+    """The line in the kernel itself: `line`, or the call of the helper that contains it."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Traffic:
-    """Bytes that crossed the border of the chip for one tensor, and how many load/store instructions did it."""
+    """Bytes that crossed the border of the chip for one tensor, and the number of loads and stores."""
 
     loaded: Count = 0
     stored: Count = 0
@@ -155,7 +155,7 @@ class Traffic:
 
 @dataclass(frozen=True)
 class TensorInfo:
-    """Shape in elements, strides in elements, dtype as torch names it without the ``torch.``."""
+    """Shape and strides in elements; dtype as torch names it, without ``torch.``."""
 
     shape: Sizes
     strides: Sizes
@@ -175,30 +175,32 @@ class Trace:
     flops: Count = 0
     """Floating-point operations of `tl.dot`: 2·m·k·n for [m, k] @ [k, n], masked rows included."""
     writer_lines: dict[str, np.ndarray] = field(default_factory=dict)
-    """Beside `writers`: the line of that last store, or 0."""
+    """The line of the last store of each element, or 0."""
     printed: Annotated[tuple[Text, ...], Meta(max_length=MAX_PRINTED)] = ()
-    """What `tl.device_print` said, a line each."""
+    """The lines printed by `tl.device_print`."""
     lane_flops: Count = 0
-    """Floating-point operations of everything else, one for each element of a result, masked lanes included as they occupy
-    the chip all the same: +, -, *, /, %, the larger and the smaller, exponentials and the other functions of `tl.math`; two
-    for a fused multiply-add and for a clamp. A sum, maximum or minimum over an axis, and a running sum, count one for each
-    element of the operand, other reductions and scans what their combining function computes; an atomic addition counts one
-    for each active lane. Not counted: addresses and integers, comparisons, `tl.where`, casts, `tl.abs`."""
+    """All other floating-point operations. Each element of a result counts one, masked lanes included because they occupy the
+    chip too: +, -, *, /, %, minimum, maximum and the functions of `tl.math`; two for a fused multiply-add and for a clamp. A
+    sum, maximum or minimum over an axis and a running sum count one for each element of the operand; other reductions and
+    scans count what their combining function computes; an atomic addition counts one for each active lane. Not counted:
+    addresses and integers, comparisons, `tl.where`, casts, `tl.abs`."""
     in_lockstep: bool = False
-    """Made by running all programs side by side, and nothing was found."""
+    """All programs ran side by side, and there were no findings."""
 
 
 @dataclass(frozen=True)
 class SimulateOptions:
-    """How a launch is simulated.
+    """What is observed in a launch beside its values and the bounds of each access, and the order of its programs."""
 
-    `events` keeps the list of events (a film needs it), `state` the local values beside them; `order` is the order of
-    programs; `explain_nan` follows every operation to find where a NaN first appears, asked for only after a NaN was seen. `together`,
-    without any of these, says that of several launches those may run side by side in which nothing is found.
-    """
-
+    traffic: bool = True
+    races: bool = True
     events: bool = False
+    """Keep each access as an event; a film needs them."""
     state: bool = False
+    """Keep the kernel's variables beside each event."""
     explain_nan: bool = False
-    order: str = "row-major"  # "row-major" (x fastest), "reversed", "shuffled"
+    """Follow every operation to find where a NaN first appears."""
+    order: str = "row-major"
+    """The order of programs: "row-major" (x fastest), "reversed" or "shuffled"."""
     together: bool = False
+    """Launches may run side by side until something is found in them; only without events, state and explain_nan."""

@@ -1,7 +1,7 @@
 """A `Trace` as bytes (msgpack), and back.
 
-Reading trusts nothing: what wrote the bytes is a process that ran a stranger's code. The types of `trace` are the schema.
-Lengths are checked against their bounds before anything of that length is made, and the work is linear in the bytes.
+Reading trusts nothing, because the bytes come from a process that ran a stranger's code. The types of `trace` are the schema.
+Lengths are checked before anything of that length is allocated, and the work is linear in the bytes.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import numpy as np
 from checker.simulator.trace import MAX_STATE_NUMBERS, MAX_TENSORS, Box, Name, TensorInfo, Trace
 
 MAX_BYTES = 32 << 20
-"""The largest honest traces, films of attention, have 4 MB. Decoded objects take up to 64 times the memory of their bytes."""
+"""The largest honest traces, films of attention, have 4 MB. Decoding takes up to 64 times the memory of the bytes."""
 
 _Arrays = Annotated[dict[Name, bytes], msgspec.Meta(max_length=MAX_TENSORS)]
 _WRITERS, _LINES = np.dtype("<i8"), np.dtype("<i4")
 
 
 class MalformedTrace(ValueError):
-    """Bytes that no simulator has written."""
+    """Bytes that the simulator cannot have written."""
 
 
 @dataclass
@@ -47,7 +47,7 @@ def encode(trace: Trace) -> bytes:
 
 
 def decode(data: bytes | bytearray | memoryview, max_bytes: int = MAX_BYTES) -> Trace:
-    """The trace that `encode` wrote. Raises MalformedTrace for all other bytes, and for more than `max_bytes` of them."""
+    """The trace that `encode` wrote. Raises MalformedTrace for any other bytes, and for more than `max_bytes`."""
     if len(data) > max_bytes:
         raise MalformedTrace(f"{len(data)} bytes are more than a trace may have")
     try:
@@ -62,15 +62,15 @@ def decode(data: bytes | bytearray | memoryview, max_bytes: int = MAX_BYTES) -> 
 
 
 def _check(trace: Trace) -> None:
-    """What the types cannot say."""
+    """Check what the types cannot express."""
     for name, tensor in trace.tensors.items():
         if len(tensor.shape) != len(tensor.strides):
             raise MalformedTrace(f"{name} has {len(tensor.shape)} dimensions and {len(tensor.strides)} strides")
     if not trace.traffic.keys() <= trace.tensors.keys():
-        raise MalformedTrace("there is traffic of a tensor that is none of the launch's")
+        raise MalformedTrace("traffic for a tensor that the launch does not have")
     for step, event in enumerate(trace.events):
         if event.step != step:
-            raise MalformedTrace(f"event {step} says that it is event {event.step}")
+            raise MalformedTrace(f"event {step} has the number {event.step}")
         if event.tile is not None:
             _check_box(event.tile.box)
             _check_box(event.tile.active or ())
@@ -94,13 +94,13 @@ def _numbers(values: list[Any]) -> int:
 def _arrays(
     packed: Mapping[str, bytes], dtype: np.dtype, tensors: Mapping[str, TensorInfo], low: int, high: int
 ) -> dict[str, np.ndarray]:
-    """One number for each element of the tensors named, each from `low` to `high`."""
+    """One number from `low` to `high` for each element of these tensors."""
     out = {}
     for name, data in packed.items():
         if name not in tensors:
-            raise MalformedTrace("there is an array for a tensor that is none of the launch's")
+            raise MalformedTrace("an array for a tensor that the launch does not have")
         if len(data) != dtype.itemsize * math.prod(tensors[name].shape):
-            raise MalformedTrace(f"the array for {name} has not one number for each element")
+            raise MalformedTrace(f"the array for {name} does not have one number for each element")
         array = np.frombuffer(data, dtype)
         if array.size and (int(array.min()) < low or int(array.max()) > high):
             raise MalformedTrace(f"the array for {name} holds numbers outside {low} to {high}")

@@ -1,6 +1,6 @@
-"""The one module that uses names Triton does not promise to keep.
+"""The one module that uses names which Triton does not promise to keep.
 
-What is used, each with a test: `TritonSemantic(builder)`, which turns language calls into builder calls; `is_builtin`, and the
+It uses these, each with a test: `TritonSemantic(builder)`, which turns language calls into builder calls; `is_builtin`, and the
 `_semantic` keyword that builtins take; `tensor(handle, type)` and `tensor.handle`; `dtype.to_ir`; `JITFunction.raw_src`,
 `.starting_line_number`, `.fn` and `.__call__`; `InterpretedFunction` (what `@triton.jit` makes under TRITON_INTERPRET=1);
 `mangle_type`; the library's three combining functions for sum, max and min; `core.block_type(element, shape)`, `with_element_ty`
@@ -35,7 +35,7 @@ from checker.simulator.values import Handle
 Call = Callable[..., Any]
 
 LOCK = threading.RLock()
-"""Held while Triton's language is patched. Nothing else may compile or simulate a kernel meanwhile."""
+"""Held while Triton's language is patched: nothing else may compile or simulate a kernel meanwhile."""
 
 mangle_type(torch.zeros(1))  # its first call imports gluon, which must not see a patched language
 
@@ -51,7 +51,7 @@ def function_of(jitted: Any) -> FunctionType:
 
 
 def source_of(jitted: Any) -> tuple[list[str], int]:
-    """Source lines of a jitted function (decorators included) and the number of the first."""
+    """The source lines of a jitted function, decorators included, and the number of the first."""
     if isinstance(jitted, JITFunction):
         return list(jitted.raw_src), int(jitted.starting_line_number)
     return inspect.getsourcelines(jitted.fn)
@@ -68,13 +68,13 @@ def constexpr_parameters(jitted: Any) -> set[str]:
 
 
 def library_reduction(function: Any) -> str | None:
-    """ "sum", "max" or "min" where `function` is the one the library reduces with, else None."""
-    known = _LIBRARY_REDUCTIONS.items()
-    return next((meaning for name, meaning in known if function is getattr(tl.standard, name, None)), None)
+    """ "sum", "max" or "min" if `function` is the library's combining function for it, else None."""
+    reductions = _LIBRARY_REDUCTIONS.items()
+    return next((meaning for name, meaning in reductions if function is getattr(tl.standard, name, None)), None)
 
 
 def constant_value(value: Any) -> Any:
-    """A constexpr's value, anything else as it is."""
+    """The value of a constexpr; anything else unchanged."""
     return value.value if isinstance(value, tl.constexpr) else value
 
 
@@ -99,7 +99,7 @@ def with_handle(tensor: Any, handle: Handle) -> Any:
 
 
 def tensor_of(handle: Handle, front: int = 0) -> Any:
-    """A handle as a tensor of the language, of its own shape without its first `front` axes."""
+    """A handle as a tensor of the language; its first `front` axes do not belong to the shape."""
     shape = list(np.shape(handle.data)[front:])
     return tl.tensor(handle, tl.block_type(handle.type, shape) if shape else handle.type)
 
@@ -112,7 +112,7 @@ def pointer_argument(tensor: torch.Tensor, handle: Handle) -> Any:
 
 @lru_cache(maxsize=64)
 def _type_named(name: str) -> Any:
-    """One object for each type: the operations below know types by their identity."""
+    """One object for each type, because the operations below compare types by identity."""
     return tl.str_to_ty(name, None)
 
 
@@ -130,9 +130,9 @@ def number_argument(value: Any) -> Any:
 
 
 def stacked_numbers(numbers: Sequence[Any], launch: np.ndarray) -> Any:
-    """The `number_argument`s of several launches, for the programs of each: one scalar where they are equal.
+    """The `number_argument`s of several launches, one for each program, or one scalar if they are equal.
 
-    `launch` says which launch each program belongs to. They have one type.
+    `launch` has the launch of each program. All numbers have one type.
     """
     if not is_tensor(numbers[0]) or all(n.handle.data == numbers[0].handle.data for n in numbers):
         return numbers[0]
@@ -141,7 +141,7 @@ def stacked_numbers(numbers: Sequence[Any], launch: np.ndarray) -> Any:
 
 @lru_cache(maxsize=1)
 def _builtins() -> tuple[tuple[Any, str, Any], ...]:
-    """Every builtin of the language: where it hangs, its name, itself."""
+    """Every builtin of the language: the module or class that holds it, its name, itself."""
     classes = tl.core.tensor, tl.core.tensor_descriptor_base
     places: list[Any] = [tl, tl.core, tl.math, tl.standard, tl.random, *classes, cuda_libdevice]
     return tuple(
@@ -153,13 +153,13 @@ def _builtins() -> tuple[tuple[Any, str, Any], ...]:
 
 
 _WRAPPER = tl.core.builtin(lambda: None).__code__
-"""Of what `core.builtin` makes of a function: it only looks whether there is a `_semantic`."""
+"""The code of the wrapper that `core.builtin` puts around a function to check for `_semantic`."""
 
 
 class _Types:
-    """Types that Triton's front end makes for every operation anew, here made once.
+    """Makes each type once, where Triton's front end makes it anew for every operation.
 
-    A type is known by the identity of its element type, which its entry keeps alive.
+    The key holds the identity of the element type, which the entry keeps alive.
     """
 
     MOST = 4096
@@ -173,17 +173,17 @@ class _Types:
     def block(self, element: Any, shape: Any) -> Any:
         sizes = tuple(constant_value(n) for n in shape)
         if any(type(n) is not int for n in sizes):
-            return self._block_type(element, shape)  # which says what is wrong
+            return self._block_type(element, shape)  # raises the right error
         key = (id(element), sizes)
         if key not in self._blocks:
             self._blocks[key] = self._block_type(element, list(sizes))
         return self._blocks[key]
 
     def init_tensor(self, tensor: Any, handle: Handle, type_: Any) -> None:
-        """`tensor.__init__`: all but the handle follows from the type."""
-        known = self._attributes.get(id(type_))
-        if known is not None:
-            vars(tensor).update(known[1])
+        """`tensor.__init__`: everything except the handle follows from the type."""
+        entry = self._attributes.get(id(type_))
+        if entry is not None:
+            vars(tensor).update(entry[1])
             tensor.handle = handle
             return
         self._tensor_init(tensor, handle, type_)
@@ -203,7 +203,7 @@ _TYPES = _Types()
 
 
 class _Interned(type):
-    """The class of what stands for `block_type`: a call looks into the table, its instances are those of the original."""
+    """The metaclass of the replacement for `block_type`: calls use the table, and instances are the original's."""
 
     types: _Types
     original: type
@@ -216,13 +216,13 @@ class _Interned(type):
 
 
 def _front_end_asks(frame: FrameType) -> bool:
-    """Whether Triton's own front end asks a tensor for its truth: it only wants to know if an optional argument was given."""
+    """Whether Triton's front end asks for a tensor's truth, which only tests if an optional argument was given."""
     asking = frame.f_globals.get("__name__", "")
     return asking in ("triton.language.semantic", "triton.language.core")
 
 
 class _Semantic(TritonSemantic):
-    """Triton's front end, without the calls by which it makes tiles of one shape have one shape."""
+    """Triton's front end, which need not broadcast tiles that have the same shape."""
 
     def broadcast_impl_value(self, lhs: Any, rhs: Any) -> Any:
         left, right = lhs.type, rhs.type
@@ -235,9 +235,9 @@ _CONSTANTS = (int, bool, str, NoneType, EllipsisType)
 
 
 def _described(value: Any, operands: list[Handle], alive: list[Any]) -> Any:
-    """What the front end sees of an argument; its handles are added to `operands`, and to `alive` what is known by its identity.
+    """An argument as the front end sees it. Its handles are added to `operands`, and objects keyed by identity to `alive`.
 
-    Raises NotRecorded for what is not known here.
+    Raises NotRecorded for any other kind of argument.
     """
     kind = type(value)
     if kind is tl.core.tensor:
@@ -266,43 +266,43 @@ def _described(value: Any, operands: list[Handle], alive: list[Any]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """A tensor that an operation returns: what stands for its handle, and all its other attributes."""
+    """A tensor that an operation returns: the part that stands for its handle, and its other attributes."""
 
     handle: Any
     attributes: dict[str, Any]
 
-    def tensor(self, known: Sequence[Any]) -> Any:
+    def tensor(self, handles: Sequence[Any]) -> Any:
         tensor = object.__new__(tl.core.tensor)
         vars(tensor).update(self.attributes)
-        tensor.handle = filled(self.handle, known)
+        tensor.handle = filled(self.handle, handles)
         return tensor
 
 
 @dataclass(frozen=True, slots=True)
 class _Operation:
-    """An operation of the language for operands of certain types. `alive` keeps what its key knows by identity."""
+    """An operation of the language for operands of certain types. `alive` keeps the objects that its key identifies."""
 
     calls: BuilderCalls
     results: tuple[_Result, ...] | _Result | None
     alive: tuple[Any, ...]
 
     def compute(self, builder: Any, operands: Sequence[Handle]) -> Any:
-        known = replay(self.calls, builder, operands)
+        handles = replay(self.calls, builder, operands)
         results = self.results
         if isinstance(results, tuple):
-            return tuple(result.tensor(known) for result in results)
-        return None if results is None else results.tensor(known)
+            return tuple(result.tensor(handles) for result in results)
+        return None if results is None else results.tensor(handles)
 
 
 class _Operations:
-    """Computes the operations of the language on a builder: through Triton's front end the first time, without it from then on.
+    """Computes operations of the language on a builder: the first time through Triton's front end, then without it.
 
-    What the front end asks of the builder follows from the function, the types of its operands, and its constants. Where these
-    do not describe an operation, or it fails, it goes through the front end each time.
+    The builder calls follow from the function, the types of its operands, and its constants. An operation that these do not
+    determine, or that fails, goes through the front end each time.
     """
 
     MOST = 4096
-    known: ClassVar[dict[Any, _Operation | None]] = {}
+    recorded: ClassVar[dict[Any, _Operation | None]] = {}
     """None: an operation that cannot be recorded."""
 
     def __init__(self, builder: Any) -> None:
@@ -311,7 +311,7 @@ class _Operations:
 
     def compute(self, function: Call, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
         named["_semantic"] = self.semantic
-        if self.recording:  # a part of another one
+        if self.recording:  # part of another operation
             return function(*arguments, **named)
         builder = self.semantic.builder
         operands: list[Handle] = []
@@ -324,9 +324,9 @@ class _Operations:
         except NotRecorded:
             return function(*arguments, **named)
         key = (id(function), builder.front, _same(operands), *described)
-        if key not in self.known:
+        if key not in self.recorded:
             return self._record(key, tuple(alive), operands, lambda: function(*arguments, **named))
-        operation = self.known[key]
+        operation = self.recorded[key]
         if operation is None:
             return function(*arguments, **named)
         return operation.compute(builder, operands)
@@ -339,17 +339,17 @@ class _Operations:
             result = compute()
         finally:
             self.semantic.builder, self.recording = builder, False
-        if len(self.known) >= self.MOST:
-            self.known.clear()
+        if len(self.recorded) >= self.MOST:
+            self.recorded.clear()
         try:
-            self.known[key] = _Operation(record.finished(), _results(result, record), alive)
+            self.recorded[key] = _Operation(record.finished(), _results(result, record), alive)
         except NotRecorded:
-            self.known[key] = None
+            self.recorded[key] = None
         return result
 
 
 def _same(operands: list[Handle]) -> Any:
-    """Which operands are the same: `x * x` asks for something else than `x * y`."""
+    """Which operands are the same: the calls for `x * x` differ from those for `x * y`."""
     if len(operands) < 2:
         return None
     if len(operands) == 2:
@@ -374,10 +374,10 @@ def _result(tensor: Any, record: Recording) -> _Result:
 
 
 class Binding:
-    """Triton's language, bound to one builder for the length of one launch.
+    """Triton's language, bound to one builder during one launch.
 
-    The builder answers Triton's front end: `options`, `codegen_fns`, and a method for each primitive. `replaced` has what
-    stands for a function of the language, by the identity of the original, once the language has been patched.
+    The builder has `options`, `codegen_fns`, and a method for each primitive. Once the language is patched, `replaced` holds the
+    replacement of each of its functions, by the identity of the original.
     """
 
     def __init__(self, builder: Any) -> None:
@@ -386,7 +386,7 @@ class Binding:
         self.replaced: dict[int, Any] = {}
 
     def to_tensor(self, value: Any) -> Any:
-        """What the compiler makes of an assigned value: a number becomes a scalar of the language."""
+        """An assigned value as in the compiler: a number becomes a scalar of the language."""
         return self.semantic.to_tensor(value, False)
 
     def not_(self, tile: Any) -> Any:
@@ -405,18 +405,18 @@ class Binding:
             replacement = bound.setdefault(id(member), self._bind(member))
             self.replaced[id(member)] = replacement
             yield place, name, replacement
-        for name, stub in vars(libdevice).items():  # of any GPU: the compiler takes those of the GPU at hand
+        for name, stub in vars(libdevice).items():  # the stubs for any GPU; the compiler picks the current GPU's
             member = vars(cuda_libdevice).get(name)
             if id(member) in bound:
                 self.replaced[id(stub)] = bound[id(member)]
                 yield libdevice, name, bound[id(member)]
         for name, member in list(vars(tl.core.tensor).items()):
             if isinstance(member, FunctionType) and not name.startswith("_") and not tl.core.is_builtin(member):
-                if callable(getattr(tl, name, None)):  # x.exp() and its like hide that they are builtins
+                if callable(getattr(tl, name, None)):  # x.exp() and the like do not show that they are builtins
                     yield tl.core.tensor, name, (lambda n: lambda x, *a, **k: getattr(tl, n)(x, *a, **k))(name)
             elif isinstance(member, JITTED):
                 yield tl.core.tensor, name, (lambda m: lambda x, *a, **k: device(m, x, *a, **k))(member)
-        for jitted in JITTED:  # where the library calls one it passes the front end on, which is ours anyway
+        for jitted in JITTED:  # the library passes the front end on, which is ours anyway
             yield jitted, "__call__", lambda jf, *a, _semantic=None, **k: device(jf, *a, **k)
         for name, replacement in functions.items():
             self.replaced[id(getattr(tl, name))] = replacement
@@ -432,10 +432,10 @@ class Binding:
     def patched(
         self, device: Call, functions: Mapping[str, Any], methods: Mapping[str, Any], truth: Callable[[Any], bool]
     ) -> Iterator[None]:
-        """Triton's language computes with our builder inside, and is exactly what it was before afterwards.
+        """Inside this context Triton's language computes with our builder; afterwards it is exactly what it was before.
 
-        `device(jitted, *arguments)` runs a jitted function. `functions` take the place of functions of the language,
-        `methods` of methods of its tensors; `truth` says what a tensor is where Python asks for a condition.
+        `device(jitted, *arguments)` runs a jitted function. `functions` replace functions of the language, `methods` replace
+        methods of its tensors, and `truth` gives a tensor's value as a condition.
         """
         missing = object()
         undo: list[tuple[Any, str, Any]] = []

@@ -1,4 +1,4 @@
-"""The value of one Triton expression while it is simulated: numbers, and what is known about where they came from."""
+"""The value of one Triton expression: numbers, and where they came from."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from checker.simulator.trace import Guard
 
 @dataclass(frozen=True, slots=True)
 class Taint:
-    """Lanes whose value is undefined, because a masked load gave no `other`; `loads` are the numbers of those loads."""
+    """Lanes that are undefined because a masked load had no `other`; `loads` are the numbers of those loads."""
 
     lanes: np.ndarray
     loads: frozenset[int]
 
     def moved(self, move: Callable[[np.ndarray], Any]) -> Taint:
-        """The same for lanes that were rearranged, or reduced."""
+        """The taint of lanes that were rearranged or reduced."""
         return Taint(move(self.lanes), self.loads)
 
 
@@ -31,11 +31,7 @@ _SMALL = 4096
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """The tensor an address was made from, and the element offsets added to it, each a scalar or of the address' shape.
-
-    `guard` is what keeps lanes inside the tensor: the mask of a load or store, or the shape that a block pointer or a
-    descriptor was made with.
-    """
+    """The tensor that an address points into, and the element offsets added to it, each a scalar or of the address' shape."""
 
     tensor: DeviceTensor | None
     terms: tuple[np.ndarray, ...] | None
@@ -46,8 +42,8 @@ class Handle:
     """What Triton's front end passes to the builder and gets back.
 
     `data` is a NumPy array or scalar: pointers are int64 virtual byte addresses, bf16 is `ml_dtypes.bfloat16`. `type` is
-    the scalar Triton type. `nan_origins` says, where it is kept, which operation made the NaN of a lane: the operation's
-    number plus one, or 0.
+    the scalar Triton type. `nan_origins`, if it is kept, has the number of the operation that made each lane's NaN, plus one; 0
+    for lanes without one.
     """
 
     __slots__ = ("data", "nan_origins", "pointer", "taint", "type")
@@ -68,7 +64,7 @@ class Handle:
 
 
 def spread(data: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """`data` in this shape, as `np.broadcast_to` gives it; a small copy costs a fifth of its view."""
+    """`np.broadcast_to(data, shape)`; copying a small result costs a fifth of making the view."""
     if math.prod(shape) > _SMALL:
         return np.broadcast_to(data, shape)
     out = np.empty(shape, data.dtype)
@@ -78,22 +74,22 @@ def spread(data: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 def merge_taint(taints: Iterable[Taint | None], shape: tuple[int, ...]) -> Taint | None:
     """A lane computed from an undefined lane is undefined. Lanes are broadcast to `shape`."""
-    known = [taint for taint in taints if taint is not None]
-    if not known:
+    present = [taint for taint in taints if taint is not None]
+    if not present:
         return None
     lanes = np.zeros(shape, bool)
-    for taint in known:
+    for taint in present:
         lanes = lanes | taint.lanes
-    return Taint(lanes, frozenset().union(*(taint.loads for taint in known)))
+    return Taint(lanes, frozenset().union(*(taint.loads for taint in present)))
 
 
 def merge_nan_origins(handles: Sequence[Handle], shape: tuple[int, ...]) -> np.ndarray | None:
-    """For each lane the origin that the first operand knows."""
-    known = [h.nan_origins for h in handles if h.nan_origins is not None]
-    if not known:
+    """For each lane the origin from the first operand that has one."""
+    present = [h.nan_origins for h in handles if h.nan_origins is not None]
+    if not present:
         return None
     out = np.zeros(shape, np.int32)
-    for origins in known:
+    for origins in present:
         out = np.where(out == 0, origins, out)
     return out
 

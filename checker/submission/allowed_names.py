@@ -1,4 +1,4 @@
-"""Every name of Triton that a kernel may use, and what a learner is told to write instead of some that it may not."""
+"""Every name of Triton that a kernel may use, and what to write instead of some that it may not."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ LIBDEVICE = _names(
     rcp_rn remainder rint round rsqrt rsqrt_rn signbit sin sinh sqrt sqrt_rn tan tanh trunc
     """
 )
-"""What may be called as ``libdevice.NAME(...)``, by whichever of `LIBDEVICES` it was imported."""
+"""What may be called as ``libdevice.NAME(...)``, from any of `LIBDEVICES`."""
 
 LIBDEVICES = ("triton.language.extra.libdevice", "triton.language.extra.cuda.libdevice")
-"""The modules that are libdevice: of any GPU, and of NVIDIA's."""
+"""The libdevice modules for any GPU, and for NVIDIA's."""
 
 MODULES = frozenset(
     {"triton", "triton.language", "triton.language.math", "triton.language.extra", "triton.language.extra.cuda"}
@@ -76,7 +76,7 @@ METHODS = _names(
 ATTRIBUTES = frozenset(
     {"dtype", "shape", "T", "element_ty", "numel", "primitive_bitwidth", "scalar", "strides", "block_shape"}
 )
-"""What may be read of a value: ``x.dtype``, ``y_ptr.dtype.element_ty``."""
+"""What may be read from a value: ``x.dtype``, ``y_ptr.dtype.element_ty``."""
 
 BUILTINS = frozenset({"range", "min", "max", "float", "int", "len"})
 """Python's own functions that Triton knows."""
@@ -113,7 +113,7 @@ INSTEAD: dict[str, str] = {
     "item": "a scalar of Triton is already a number: leave .item() out",
     "size": "write x.shape[0], or use the constexpr that the tile was made with",
 }
-"""Hints for names that are not allowed, in words for a newcomer."""
+"""Hints for names that are not allowed."""
 
 PYTHON_INSTEAD: dict[str, str] = {
     "print": 'use tl.device_print("x", x)',
@@ -196,10 +196,10 @@ def no_attribute(name: str) -> str:
     if name.startswith("_"):
         return f"`.{name}` belongs to Python: a kernel cannot use it"
     meant = _nearest(name, METHODS | ATTRIBUTES, ".")
-    return INSTEAD.get(name) or f"`.{name}` is not something a kernel can use of a value{meant}"
+    return INSTEAD.get(name) or f"`.{name}` cannot be used in a kernel{meant}"
 
 
 def _nearest(name: str, known: frozenset[str], before: str) -> str:
-    """A question about the name that is spelled most like `name`; empty where none is close."""
+    """A question about the most similar name; empty if none is similar."""
     close = difflib.get_close_matches(name, sorted(known), 1, 0.7)
     return f": did you mean `{before}{close[0]}`?" if close else ""

@@ -1,4 +1,4 @@
-"""Takes a kernel out of its module with what it needs and nothing else: imports of Triton, constants, jitted helpers."""
+"""Extracts a kernel from its module with exactly what it needs: imports of Triton, constants, jitted helpers."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class _Module:
 
 
 class _Extraction:
-    """Follows names from the kernel to everything it needs. Each scope answers for the names of its own text."""
+    """Follows names from the kernel to everything it needs."""
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
@@ -85,35 +85,35 @@ class _Extraction:
             self.resolve(name, text.first + line - 1, text)
 
     def numbers(self, statement: ast.stmt, text: Text) -> None:
-        """Python does not even print an integer of thousands of digits, so what comes later is spared it."""
+        """Report integers beyond 64 bits: later steps could not even print one of thousands of digits."""
         for node in ast.walk(statement):
             if isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value >= _LARGEST:
                 self.problem("numbers", text.line_of(node), "this number does not fit in 64 bits", text)
 
     def resolve(self, name: str, line: int, text: Text) -> None:
-        found = self.scope.find(name)
-        if found is None or (found.kind == "function" and len(self.functions) >= MAX_DEFINITIONS):
-            return  # undefined, or a builtin: the rules and the compiler have their say
-        if found.kind == "import":
-            self.imported(name, found.target, line, text)
-        elif found.kind == "value":
+        definition = self.scope.find(name)
+        if definition is None or (definition.kind == "function" and len(self.functions) >= MAX_DEFINITIONS):
+            return  # undefined or a builtin: the rules and the compiler report it
+        if definition.kind == "import":
+            self.imported(name, definition.target, line, text)
+        elif definition.kind == "value":
             if len(self.values) >= MAX_CONSTANTS:
                 self.problem("size", line, f"the kernel reads more than {MAX_CONSTANTS} values from outside", text)
                 return
-            self.values[name] = found
-            self.numbers(*_written(found))
-        elif found.kind == "other":
-            self.problem("names", line, _not_for_kernels(name, found.what), text)
-        elif jit_decorator(found, self.scope) is None and not _function(found)[0].decorator_list:
+            self.values[name] = definition
+            self.numbers(*_written(definition))
+        elif definition.kind == "other":
+            self.problem("names", line, _not_for_kernels(name, definition.what), text)
+        elif jit_decorator(definition, self.scope) is None and not _function(definition)[0].decorator_list:
             message = (
                 f"`{name}` is an ordinary Python function, and a kernel can only call functions that are compiled with it. "
                 f"Write @triton.jit on the line above `def {name}(`"
             )
-            self.problem("helpers", found.line, message, _written(found)[1])
-            self.visit(found)
+            self.problem("helpers", definition.line, message, _written(definition)[1])
+            self.visit(definition)
         else:
-            self.decorators(found, is_kernel=False)
-            self.visit(found)
+            self.decorators(definition, is_kernel=False)
+            self.visit(definition)
 
     def imported(self, name: str, target: str, line: int, text: Text) -> None:
         module, _, own = target.rpartition(".")
@@ -126,7 +126,7 @@ class _Extraction:
             self.problem("names", line, _foreign(name, target), text)
 
     def decorators(self, definition: Definition, is_kernel: bool) -> tuple[Config, ...]:
-        """Take the decorators off: the configurations that an autotune asks for; everything but jit and autotune is a problem."""
+        """The configurations of an autotune. Any decorator except jit and autotune is a problem."""
         node, text = _function(definition)
         configs: tuple[Config, ...] = ()
         for decorator in node.decorator_list:
@@ -157,9 +157,9 @@ class _Extraction:
 
 
 def extract(kernel: Definition, puzzle: str, scope: Scope) -> KernelSource:
-    """The kernel as a module of its own, with constants and helpers found through `scope`.
+    """The kernel as a module of its own, with the constants and helpers that `scope` finds.
 
-    Rules that cannot be seen in the emitted module (decorators, names that are something else) are in its `problems`.
+    Broken rules that the emitted module does not show (decorators, unsuitable names) are in its `problems`.
     """
     extraction = _Extraction(scope)
     configs = extraction.decorators(kernel, is_kernel=True)
@@ -214,7 +214,7 @@ def _value_block(definition: Definition) -> _Block:
 
 
 def _written(definition: Definition) -> tuple[ast.stmt, Text]:
-    """A value's or a function's statement and its text: only imports may have none."""
+    """The statement of a value or function, and its text; only imports may have none."""
     assert definition.node is not None
     assert definition.text is not None
     return definition.node, definition.text
@@ -227,7 +227,7 @@ def _function(definition: Definition) -> tuple[ast.FunctionDef, Text]:
 
 
 def _statement_lines(node: ast.stmt, text: Text) -> list[str]:
-    """The lines of a top-level assignment, without whatever else stands on them."""
+    """The lines of a top-level assignment, without other statements on the same lines."""
     assert node.end_lineno is not None
     lines = text.lines[node.lineno - 1 : node.end_lineno]
     encoded = lines[-1].encode()  # columns count bytes of UTF-8

@@ -1,4 +1,4 @@
-"""The files at or below a path, and in zips: listed within bounds, opened only where they are ordinary files, no link followed."""
+"""Lists the files at or below a path and in zips, within bounds. It opens only ordinary files and follows no link."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_FILE = 2 * 1024 * 1024
 MAX_ARCHIVE = 64 * 1024 * 1024
 MAX_MEMBERS = 2000
 MAX_ZIPS = 3
-"""So many zips may lie one in another."""
+"""How deeply zips may be nested."""
 MAX_DEPTH = 40
 MAX_LISTED = 100_000
 SKIPPED = ("__MACOSX", "__pycache__", "node_modules")
@@ -28,10 +28,10 @@ NOT_ORDINARY = "this is not an ordinary file, so it was not opened"
 
 @dataclass(frozen=True)
 class Entry:
-    """One file, by its name relative to where the search began; or (`problem`) why something there is none.
+    """One file, named relative to the start of the search; or the `problem` with an entry that is no file.
 
-    ``read(most)`` gives its first `most` bytes; raises OSError, and ValueError for a damaged member of a zip. `reason` is empty
-    or one of ``unsafe``, ``unreadable``, ``too_large``, ``empty``. `modified` is in seconds since 1970.
+    ``read(most)`` returns its first `most` bytes. It raises OSError, and ValueError for a damaged member of a zip. `reason` is
+    empty or one of ``unsafe``, ``unreadable``, ``too_large``, ``empty``. `modified` is in seconds since 1970.
     """
 
     name: str
@@ -46,18 +46,18 @@ class Entry:
 
 
 def printable(name: str) -> str:
-    """A file's name as text: what is no UTF-8 in it is replaced, and so is what would steer a terminal."""
+    """A file's name as text, with invalid UTF-8 and control characters replaced."""
     text = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def skipped(name: str) -> bool:
-    """Whether a file or folder of this name is hidden, or some program's own."""
+    """Whether a file or folder of this name is hidden or belongs to some program."""
     return name.startswith(".") or name in SKIPPED
 
 
 def entries(path: Path) -> Iterator[Entry]:
-    """Every file at or below `path`, sorted by name; of a zip its members. `path` itself may be a link. Raises OSError where it cannot be read."""
+    """Every file at or below `path`, sorted by name; the members of a zip. `path` itself may be a link. Raises OSError."""
     if not path.exists():
         raise FileNotFoundError(f"there is no file or folder called {path}")
     if path.is_dir():
@@ -70,20 +70,20 @@ def entries(path: Path) -> Iterator[Entry]:
 
 def _folder(folder: Path, prefix: str, depth: int) -> Iterator[Entry]:
     if depth > MAX_DEPTH:
-        deep = f"folders lie more than {MAX_DEPTH} deep here and were not opened"
+        deep = f"folders are nested more than {MAX_DEPTH} deep here and were not opened"
         yield Entry(prefix, problem=deep, reason="too_large")
         return
     try:
         with os.scandir(folder) as listed:
-            found = sorted(islice(listed, MAX_LISTED), key=lambda entry: entry.name)
+            listing = sorted(islice(listed, MAX_LISTED), key=lambda entry: entry.name)
     except OSError as error:
         if not prefix:
             raise
         yield Entry(prefix, problem=f"this folder cannot be read: {error.strerror}", reason="unreadable")
         return
-    if not found and prefix:
+    if not listing and prefix:
         yield Entry(prefix, problem="this folder is empty", reason="empty")
-    for entry in found:
+    for entry in listing:
         name = f"{prefix}/{printable(entry.name)}" if prefix else printable(entry.name)
         if entry.is_symlink():
             yield Entry(name, problem=LINK, reason="unsafe")
@@ -104,7 +104,7 @@ def _on_disk(path: Path, name: str) -> Entry:
 
 
 def _opened(path: Path, most: int) -> bytes:
-    """Never waits: what has become a FIFO or a device since it was listed is refused."""
+    """Never blocks: refuses a file that has become a FIFO or a device since it was listed."""
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(handle, "rb") as file:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
@@ -113,7 +113,7 @@ def _opened(path: Path, most: int) -> bytes:
 
 
 def zip_on_disk(path: Path) -> list[Entry]:
-    """The members of a zip, by names that begin with the zip's own."""
+    """The members of a zip; their names begin with the zip's own."""
     if not stat.S_ISREG(path.stat().st_mode):
         return [Entry(path.name, problem=NOT_ORDINARY, reason="unsafe")]
     try:
@@ -124,7 +124,7 @@ def zip_on_disk(path: Path) -> list[Entry]:
 
 @dataclass
 class _Budget:
-    """What may still be unpacked of one submission, zips in zips included."""
+    """How much of one submission may still be unpacked, including zips in zips."""
 
     files: int = MAX_MEMBERS
     size: int = MAX_ARCHIVE
@@ -136,9 +136,9 @@ class _Budget:
 
 
 def unzipped(data: bytes, name: str) -> Iterator[Entry]:
-    """The members of a zip of which `data` are the bytes, those of zips in it too; together of bounded number and size.
+    """The members of a zip with the bytes `data`, including those of zips inside, bounded in number and total size.
 
-    ``read`` of each has to be called before the next one is taken: their sizes are counted as they are read.
+    Call ``read`` of each member before taking the next: sizes are counted as members are read.
     """
     yield from _unzipped(data, name, _Budget(), 1)
 
@@ -154,7 +154,7 @@ def _unzipped(data: bytes, name: str, budget: _Budget, zips: int) -> Iterator[En
         if entry.problem or entry.suffix != ".zip":
             yield replace(entry, read=partial(budget.read, entry))
         elif zips >= MAX_ZIPS:
-            deep = f"zips lie more than {MAX_ZIPS} deep in one another here and were not opened"
+            deep = f"zips are nested more than {MAX_ZIPS} deep here and were not opened"
             yield Entry(entry.name, problem=deep, reason="too_large")
         else:
             try:
@@ -199,7 +199,7 @@ def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) -> b
 
 
 def _zip_time(member: zipfile.ZipInfo) -> float | None:
-    """A zip has local times of two seconds' accuracy, and 1980 where it has none."""
+    """Zips have local times to two seconds, and 1980 for unknown."""
     try:
         return datetime(*member.date_time).timestamp() if member.date_time[0] > 1980 else None
     except (ValueError, OverflowError):

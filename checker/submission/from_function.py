@@ -1,7 +1,7 @@
-"""A kernel that is live in this process, as data: what a learner passes, what it was written as, and where. It is never called.
+"""Reads the source of a kernel that is live in this process. The kernel is never called.
 
-Notebooks hold kernels in layers: an autotuner or heuristics around a jitted function around the Python function. Only this
-module takes them off.
+Live kernels are layered: an autotuner or heuristics around a jitted function around the Python function. Only this module
+unwraps them.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from checker.submission.scope import Definition, StaticScope, Text, parse
 
 
 class SubmissionError(ValueError):
-    """What was passed is no kernel of the course, or its text cannot be found; the message is for the learner."""
+    """The value is no kernel of the course, or its text cannot be found. The message is for the learner."""
 
 
 def from_function(kernel: Any, verb: str = "check") -> KernelSource:
     """The source of a live kernel: a ``@triton.jit`` function, autotuned or not, of a notebook cell, a script or a REPL.
 
-    `kernel` is whatever the learner passed to `verb`; the puzzle is found by the kernel's name. Helpers and constants are
-    gathered wherever they were defined. Raises SubmissionError for everything else that people pass, with what to do instead.
+    `kernel` is whatever the learner passed to `verb`; its name selects the puzzle. Helpers and constants are gathered wherever
+    they were defined. Raises SubmissionError, which says what to do, for anything else that people pass.
     """
-    puzzle, function = _asked_for(kernel, verb)
+    puzzle, function = _puzzle_and_function(kernel, verb)
     _refuse_outdated(kernel, function)
     return extract(_definition(kernel), puzzle.name, _LiveScope(function))
 
 
 def puzzle_named(what: Any, verb: str) -> Puzzle:
-    """The puzzle that `what` names: its name, its kernel's name, or the kernel. Raises SubmissionError."""
+    """The puzzle for its name, its kernel's name, or the kernel itself. Raises SubmissionError."""
     if what is None:
         first = next(iter(PUZZLES))
         raise SubmissionError(f'{verb} needs a puzzle: {verb}("{first}"). The puzzles are {", ".join(PUZZLES)}.')
@@ -55,14 +55,14 @@ def puzzle_named(what: Any, verb: str) -> Puzzle:
 
 
 def kernel_name(kernel: Any) -> str | None:
-    """The name a kernel was defined with, through autotune and heuristics; None for what is no function at all."""
+    """The name that a kernel was defined with, under autotune and heuristics; None if it is no function."""
     function = _unwrapped(kernel)
     name = getattr(function, "__name__", None)
     return name if isinstance(name, str) and callable(function) else None
 
 
-def _asked_for(kernel: Any, verb: str) -> tuple[Puzzle, FunctionType]:
-    """The puzzle that `kernel` answers, and the Python function in it."""
+def _puzzle_and_function(kernel: Any, verb: str) -> tuple[Puzzle, FunctionType]:
+    """The puzzle that `kernel` solves, and the Python function inside it."""
     example = f"{verb}({LADDER[min(1, len(LADDER) - 1)].kernel})"
     if kernel is None:
         raise SubmissionError(f"{verb} needs a kernel: {example}")
@@ -88,8 +88,8 @@ def _asked_for(kernel: Any, verb: str) -> tuple[Puzzle, FunctionType]:
 
 
 def _did_you_mean(name: str, known: Iterable[str]) -> str:
-    found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f" Did you mean {found[0]}?" if found else ""
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f" Did you mean {close[0]}?" if close else ""
 
 
 def _shown(value: Any) -> str:
@@ -100,7 +100,7 @@ def _shown(value: Any) -> str:
 
 
 def _unwrapped(kernel: Any) -> Any:
-    """What lies inside: the Python function of a kernel or helper, anything else as it is."""
+    """The Python function inside a kernel or helper; anything else unchanged."""
     for _ in range(8):  # an autotuner holds a jitted function, which holds the Python function
         if isinstance(kernel, FunctionType) or getattr(kernel, "fn", None) is None:
             return kernel
@@ -109,19 +109,19 @@ def _unwrapped(kernel: Any) -> Any:
 
 
 def _is_jitted(value: Any) -> bool:
-    """Whether it is what @triton.jit, @triton.autotune or @triton.heuristics made of a function."""
+    """Whether @triton.jit, @triton.autotune or @triton.heuristics returned this."""
     return type(value).__module__.partition(".")[0] == "triton" and getattr(value, "fn", None) is not None
 
 
 def _refuse_outdated(fn: Any, function: FunctionType) -> None:
-    """A cell that fails leaves the function of the cell before it in place: what is judged then is not what was just typed."""
+    """Refuse the older function that a failed cell leaves in place: it is not what was just typed."""
     name = function.__name__
     if getattr(shell(), "user_ns", {}).get(name) is not fn:
-        return  # an older version kept under another name, and meant
+        return  # an older version that was kept under another name on purpose
     newer = unfinished(name, function.__code__.co_filename)
     if newer is not None:
         raise SubmissionError(
-            f"{newer.message[:1].upper()}{newer.message[1:]}. `{name}` is still the earlier version. Mend that cell, run "
+            f"{newer.message[:1].upper()}{newer.message[1:]}. `{name}` is still the earlier version. Fix that cell, run "
             "it again, and then this one."
         )
 
@@ -144,7 +144,7 @@ def _definition(fn: Any) -> Definition:
 
 
 def _written_lines(fn: Any, function: FunctionType) -> tuple[list[str], int]:
-    """The lines as they were when the function was defined (Triton keeps them), with the number of the first."""
+    """The lines at the time of definition, which Triton keeps, and the number of the first."""
     inner = fn
     while not isinstance(inner, FunctionType):
         lines, first = getattr(inner, "raw_src", None), getattr(inner, "starting_line_number", None)
@@ -157,7 +157,7 @@ def _written_lines(fn: Any, function: FunctionType) -> tuple[list[str], int]:
 
 
 class _LiveScope:
-    """Looks names up in the globals of a live function; text is found in its own file and in the session's cells."""
+    """Looks names up in the globals of a live function, and their text in its file or in the session's cells."""
 
     def __init__(self, function: FunctionType) -> None:
         self.function = function
@@ -192,7 +192,7 @@ class _LiveScope:
 
     @property
     def static(self) -> StaticScope:
-        """What the file or the cells say, read as data; only when a name needs it."""
+        """The definitions in the file or the cells, read as data when a name first needs them."""
         if self._static is None:
             self._static = StaticScope()
             for text in _texts(self.function.__code__.co_filename):
@@ -203,7 +203,7 @@ class _LiveScope:
         return self._static
 
     def from_value(self, name: str, value: Any) -> Definition:
-        """A definition for a value whose text is not to be found, e.g. one that another module set."""
+        """A definition for a value without text, e.g. one that another module set."""
         shown = _as_source(value)
         if shown is None:
             is_function = isinstance(value, FunctionType)
@@ -228,7 +228,7 @@ def _as_source(value: Any) -> str | None:
 
 
 def _texts(filename: str) -> list[Text]:
-    """The texts in which names of that file's functions were defined, in the order they ran."""
+    """The texts that may define names for functions of that file, in the order they ran."""
     cells = [text for _, text in cells_run()]
     if cells and not Path(filename).is_file():
         return cells

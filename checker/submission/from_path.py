@@ -1,4 +1,4 @@
-"""Kernels in a .py, an .ipynb, a .zip or a folder of them. Files are data: nothing in them is run, hostile archives are refused."""
+"""Reads kernels from a .py, an .ipynb, a .zip or a folder of them. Files are data: nothing is run, hostile archives are refused."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ KINDS = (".py", ".ipynb")
 
 
 @dataclass(frozen=True)
-class Found:
-    """One kernel found in a file, or why a file or a part of it has none.
+class SubmittedKernel:
+    """One kernel in a file, or the reason why a file or a part of it has none.
 
-    `submission` is the file's name relative to the path that was asked for. Either `puzzle` and `source` are set, or
-    `error` says in a sentence what was wrong, at `line` of `origin` where it has one. `reason` is empty or one of
+    `submission` is the file's name relative to the path that was read. Either `puzzle` and `source` are set, or `error` is a
+    sentence about what is wrong, at `line` of `origin` if it has one. `reason` is empty or one of
     ``no_kernel``, ``syntax``, ``undecodable``, ``too_large``, ``unsafe``, ``unreadable``, ``not_a_function``.
     """
 
@@ -41,28 +41,28 @@ class Found:
     reason: str = ""
 
 
-def from_path(path: Path | str, puzzles: Iterable[Puzzle] | Mapping[str, Puzzle]) -> list[Found]:
+def from_path(path: Path | str, puzzles: Iterable[Puzzle] | Mapping[str, Puzzle]) -> list[SubmittedKernel]:
     """Every kernel of `puzzles` in a .py, an .ipynb, a .zip or a folder of them, in the order of file names.
 
-    What cannot be read is in the list too, as a Found with an `error`: one bad file never stops the others. Raises
+    A file that cannot be read becomes an entry with an `error`, so one bad file never stops the others. Raises
     FileNotFoundError if `path` does not exist.
     """
     kernels = {p.kernel: p.name for p in (puzzles.values() if isinstance(puzzles, Mapping) else puzzles)}
     whole = Path(path)
-    found: list[Found] = []
+    kernels_found: list[SubmittedKernel] = []
     try:
         for entry in _entries(whole):
             if entry.name == whole.name or _wanted(entry):
-                found += read_entry(entry, kernels)
+                kernels_found += read_entry(entry, kernels)
     except PermissionError as error:
-        found.append(_unread(whole.name, f"this folder cannot be read: {error.strerror}", "unreadable"))
-    return found
+        kernels_found.append(_unread(whole.name, f"this folder cannot be read: {error.strerror}", "unreadable"))
+    return kernels_found
 
 
-def _in_text(whole: str, file: str, kernels: Mapping[str, str]) -> list[Found]:
+def _in_text(whole: str, file: str, kernels: Mapping[str, str]) -> list[SubmittedKernel]:
     scope = StaticScope()
-    broken: dict[str, Found] = {}  # kernels in text that does not parse
-    unparsed: Found | None = None
+    broken: dict[str, SubmittedKernel] = {}  # kernels in text that does not parse
+    unparsed: SubmittedKernel | None = None
     try:
         texts = cells(whole, file) if _is_notebook(file) else [Text(whole, file)]
     except ValueError as error:
@@ -73,31 +73,31 @@ def _in_text(whole: str, file: str, kernels: Mapping[str, str]) -> list[Found]:
         except SyntaxError as error:
             where = text.first + (error.lineno or 1) - 1
             message = f"Python cannot read this: {error.msg} (line {where} of {text.origin})"
-            unparsed = unparsed or Found(file, None, None, message, where, text.origin, "syntax")
+            unparsed = unparsed or SubmittedKernel(file, None, None, message, where, text.origin, "syntax")
             for name in re.findall(r"^[ \t]*def[ \t]+(\w+)", text.text, re.MULTILINE):
                 if name in kernels:
-                    broken[name] = Found(file, kernels[name], None, message, where, text.origin, "syntax")
+                    broken[name] = SubmittedKernel(file, kernels[name], None, message, where, text.origin, "syntax")
             continue
         before = {name: scope.names.get(name) for name in broken}
         scope.add(text, tree)
         for name in list(broken):
             if scope.names.get(name) is not before[name]:
-                del broken[name]  # written again further down, and that one counts
-    found: list[Found] = []
+                del broken[name]  # it is defined again further down, and that counts
+    result: list[SubmittedKernel] = []
     for name, puzzle in kernels.items():
         definition = scope.find(name)
         if name in broken:
-            found.append(broken[name])
+            result.append(broken[name])
         elif definition is None or definition.kind == "import":
             continue
         elif definition.kind != "function":
             assert definition.text is not None
             message = f"`{name}` is defined last in a way the checker cannot follow ({definition.what or 'an assignment'}): write it as @triton.jit and def"
             place = definition.line, definition.text.origin
-            found.append(Found(file, puzzle, None, message, *place, "not_a_function"))
+            result.append(SubmittedKernel(file, puzzle, None, message, *place, "not_a_function"))
         else:
-            found.append(Found(file, puzzle, extract(definition, puzzle, scope)))
-    return found or [unparsed or _unread(file, _nothing(scope, kernels), "no_kernel")]
+            result.append(SubmittedKernel(file, puzzle, extract(definition, puzzle, scope)))
+    return result or [unparsed or _unread(file, _nothing(scope, kernels), "no_kernel")]
 
 
 def _nothing(scope: StaticScope, kernels: Mapping[str, str]) -> str:
@@ -108,16 +108,16 @@ def _nothing(scope: StaticScope, kernels: Mapping[str, str]) -> str:
     ]
     if not others:
         return "no kernel of this course is defined here"
-    shown, asked = ", ".join(others[:5]), ", ".join(list(kernels)[:5]) + (", …" if len(kernels) > 5 else "")
-    return f"no kernel of this course is defined here: found {shown}; the course asks for {asked}"
+    shown, wanted = ", ".join(others[:5]), ", ".join(list(kernels)[:5]) + (", …" if len(kernels) > 5 else "")
+    return f"no kernel of this course is defined here: found {shown}; the course asks for {wanted}"
 
 
-def _unread(name: str, message: str, reason: str) -> Found:
-    return Found(name, error=message, reason=reason)
+def _unread(name: str, message: str, reason: str) -> SubmittedKernel:
+    return SubmittedKernel(name, error=message, reason=reason)
 
 
 def _entries(path: Path) -> Iterator[Entry]:
-    """Every file at or below `path`, zips in folders opened too. Raises FileNotFoundError."""
+    """Every file at or below `path`, including the members of zips. Raises FileNotFoundError."""
     for entry in entries(path):
         if entry.suffix == ".zip" and not entry.problem:
             try:
@@ -129,7 +129,7 @@ def _entries(path: Path) -> Iterator[Entry]:
 
 
 def _wanted(entry: Entry) -> bool:
-    """Whether a learner should hear of this file: hidden ones and other kinds are nobody's kernel."""
+    """Whether this may be a learner's file; hidden files and other kinds are left out silently."""
     parts = PurePosixPath(entry.name).parts
     return (
         not any(skipped(part) for part in parts if part != "..")
@@ -142,7 +142,7 @@ def _is_notebook(file: str) -> bool:
     return file.lower().endswith(".ipynb")
 
 
-def _decoded(name: str, data: bytes) -> str | Found:
+def _decoded(name: str, data: bytes) -> str | SubmittedKernel:
     """The text of a .py or an .ipynb."""
     if len(data) > MAX_FILE:
         message = f"this file is larger than {MAX_FILE // 2**20} MiB; clear the notebook's outputs and try again"
@@ -150,7 +150,7 @@ def _decoded(name: str, data: bytes) -> str | Found:
     try:
         encoding = "utf-8-sig" if _is_notebook(name) else tokenize.detect_encoding(io.BytesIO(data).readline)[0]
         text = data.decode(encoding)
-        text.encode("utf-8")  # some encodings decode to what is no text
+        text.encode("utf-8")  # some encodings decode to invalid text
     except (UnicodeError, SyntaxError, LookupError):
         return _unread(name, "this file is not text in UTF-8; save it as UTF-8", "undecodable")
     if "\0" in text:
@@ -158,15 +158,15 @@ def _decoded(name: str, data: bytes) -> str | Found:
     return text
 
 
-def read_entry(entry: Entry, kernels: Mapping[str, str]) -> list[Found]:
-    """The kernels in one file, by the names of `kernels`, each with its puzzle's name."""
+def read_entry(entry: Entry, kernels: Mapping[str, str]) -> list[SubmittedKernel]:
+    """The kernels in one file; `kernels` maps their names to puzzles."""
     if entry.problem:
         return [_unread(entry.name, entry.problem, entry.reason)]
     if entry.suffix not in KINDS:
         return [_unread(entry.name, "this is not a .py, an .ipynb or a .zip file", "unreadable")]
     try:
         text = _decoded(entry.name, entry.read(MAX_FILE + 1))
-        return [text] if isinstance(text, Found) else _in_text(text, entry.name, kernels)
+        return [text] if isinstance(text, SubmittedKernel) else _in_text(text, entry.name, kernels)
     except RecursionError:
         return [_unread(entry.name, "the code in this file is nested too deeply to be read", "syntax")]
     except (OSError, ValueError) as error:

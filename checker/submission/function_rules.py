@@ -1,4 +1,4 @@
-"""The rules inside one function: which parameters, statements, values and calls it may be made of."""
+"""The rules inside one function: its parameters, statements, values and calls."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from checker.submission.scope import quoted
 
 MAX_STATIC_TURNS = 1024
 ITERATORS = ("range", "tl.range", "tl.static_range")
-"""What a `for` loop goes over, and nothing else may call."""
+"""What a `for` loop may iterate over; nothing else may call these."""
 _LANGUAGE = "triton.language"
 
 
 class FunctionRules:
-    """Walks one function of a module and collects what is wrong with it. Whatever has no method here is refused."""
+    """Checks one function of a module. Everything without a method here is refused."""
 
     def __init__(
         self, node: ast.FunctionDef, aliases: Mapping[str, str], constants: set[str], functions: set[str]
@@ -47,21 +47,21 @@ class FunctionRules:
         self.aliases = aliases
         self.constants = constants
         self.functions = functions
-        self.found: list[Violation] = []
-        """In lines of the emitted module."""
+        self.broken: list[Violation] = []
+        """With lines of the emitted module."""
         parameters = {a.arg for a in node.args.args}
         self.locals = parameters | {
             n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)
         }
 
     def refuse(self, rule: str, node: ast.AST, message: str) -> None:
-        self.found.append(Violation(rule, getattr(node, "lineno", self.node.lineno), message))
+        self.broken.append(Violation(rule, getattr(node, "lineno", self.node.lineno), message))
 
     def violations(self) -> list[Violation]:
         self.parameters()
         self.block(self.node.body)
         self.undefined_after_loops(self.node.body, set())
-        return self.found
+        return self.broken
 
     def parameters(self) -> None:
         arguments = self.node.args
@@ -108,11 +108,11 @@ class FunctionRules:
                 self.expression(value)
             case ast.AnnAssign(target=target, annotation=annotation, value=value):
                 self.target(target)
-                known = self.language_name(annotation)
-                if known not in {"constexpr", "tensor", *DTYPES}:
+                tl_name = self.language_name(annotation)
+                if tl_name not in {"constexpr", "tensor", *DTYPES}:
                     message = "annotate a variable with tl.constexpr, or leave the annotation out"
                     self.refuse("annotations", node, message)
-                elif known != "constexpr" and value is not None and self.may_change_memory(value):
+                elif tl_name != "constexpr" and value is not None and self.may_change_memory(value):
                     message = "leave the annotation out: Triton runs the right side of an annotated assignment twice"
                     self.refuse("annotations", node, message)
                 if value is not None:
@@ -179,7 +179,7 @@ class FunctionRules:
         self.no_else(node.orelse, "for")
 
     def may_change_memory(self, value: ast.expr) -> bool:
-        """Whether an expression calls an atomic operation, or a helper, which may hold one."""
+        """Whether an expression calls an atomic operation, or a helper that may contain one."""
         for node in ast.walk(value):
             if isinstance(node, ast.Call):
                 name = node.func.attr if isinstance(node.func, ast.Attribute) else ast.unparse(node.func)
@@ -188,7 +188,7 @@ class FunctionRules:
         return False
 
     def undefined_after_loops(self, body: list[ast.stmt], left: set[str]) -> None:
-        """Refuse what reads a variable that a loop has `left` undefined; a static_range is written out and leaves its last number."""
+        """Refuse reads of loop variables that are `left` undefined after their loop; static_range leaves its last number."""
         for statement in body:
             match statement:
                 case ast.For(target=ast.Name(id=name), iter=ast.Call() as bounds, body=turn):
@@ -318,7 +318,7 @@ class FunctionRules:
                 self.expression(node)
 
     def name(self, node: ast.Name, name: str) -> None:
-        """A name that is read as a value (calls are looked at in `call`)."""
+        """A name that is read as a value; `call` checks calls."""
         if name.startswith("__"):
             self.refuse("names", node, f"`{name}` belongs to Python: a kernel cannot use it")
         elif name in self.locals or name in self.constants:
@@ -331,14 +331,16 @@ class FunctionRules:
             self.refuse("names", node, f"`{name}` can only be called, as in {name}(...)")
         elif hasattr(builtins, name) or name in BOUND_TO_A_SESSION:
             self.refuse("names", node, no_python(name))
-        # any other name is not defined anywhere in the module: the compiler says so
+        # any other name is undefined in the module, and the compiler reports it
 
     def attribute(self, node: ast.Attribute) -> None:
         """An attribute that is read as a value."""
-        known = self.language_name(node)
-        if known is not None:
-            if known not in DTYPES:
-                self.refuse("names", node, no_tl(known) if known not in FUNCTIONS else f"call it: tl.{known}(...)")
+        tl_name = self.language_name(node)
+        if tl_name is not None:
+            if tl_name not in DTYPES:
+                self.refuse(
+                    "names", node, no_tl(tl_name) if tl_name not in FUNCTIONS else f"call it: tl.{tl_name}(...)"
+                )
             return
         if not self.is_module(node.value):
             if node.attr in METHODS:
@@ -350,7 +352,7 @@ class FunctionRules:
         self.refuse("names", node, f"`{quoted(node, 60)}` is not available to kernels")
 
     def value(self, node: ast.expr) -> None:
-        """What an attribute is taken of: any value but text and literal numbers, whose methods are Python's."""
+        """The value of an attribute: text and literal numbers are refused, because their methods are Python's."""
         if isinstance(node, ast.Constant):
             self.refuse("attributes", node, "an attribute of a literal is Python's: a kernel cannot use it")
         else:
@@ -370,10 +372,10 @@ class FunctionRules:
         self.arguments(node, kind)
 
     def not_callable(self, function: ast.expr) -> None:
-        known = self.language_name(function)
+        tl_name = self.language_name(function)
         module, _, name = (self.path(function) or "").rpartition(".")
-        if known is not None:
-            self.refuse("names", function, no_tl(known))
+        if tl_name is not None:
+            self.refuse("names", function, no_tl(tl_name))
         elif module in LIBDEVICES:
             self.refuse("names", function, no_libdevice(name))
         elif module == f"{_LANGUAGE}.math":
@@ -426,13 +428,13 @@ class FunctionRules:
         return None if name in self.locals else self.aliases.get(name)
 
     def is_module(self, node: ast.expr) -> bool:
-        """Whether the expression is a module (``tl``, ``tl.math``, ``triton.language.core``) or begins with one."""
+        """Whether the expression begins with a module: ``tl``, ``tl.math``, ``triton.language.core``."""
         while isinstance(node, ast.Attribute):
             node = node.value
         return isinstance(node, ast.Name) and self.module_of(node.id) is not None
 
     def path(self, node: ast.expr) -> str | None:
-        """The full dotted name of an expression that begins with one of Triton's modules: "triton.language.math.exp" of ``tl.math.exp``."""
+        """The full dotted name of an expression of Triton's modules: "triton.language.math.exp" for ``tl.math.exp``."""
         match node:
             case ast.Name(id=name):
                 return self.module_of(name)
@@ -442,21 +444,21 @@ class FunctionRules:
         return None
 
     def language_name(self, node: ast.expr) -> str | None:
-        """The NAME of ``tl.NAME``, under whatever name the module was imported; None for anything else."""
+        """NAME for ``tl.NAME``, whatever name the module was imported under; None for anything else."""
         module, _, name = (self.path(node) or "").rpartition(".")
         return name if module == _LANGUAGE and isinstance(node, ast.Attribute) else None
 
     def called(self, node: ast.Call) -> str | None:
-        """What a call calls: "tl.load", "triton.cdiv", "libdevice.tanh", a builtin or helper by its name; None for everything else."""
+        """The called function: "tl.load", "triton.cdiv", "libdevice.tanh", or the name of a builtin or helper; else None."""
         function = node.func
         module, _, name = (self.path(function) or "").rpartition(".")
         if module in LIBDEVICES:
             return f"libdevice.{name}" if name in LIBDEVICE else None
         if isinstance(function, ast.Name) and function.id not in self.locals:
             return function.id if function.id in BUILTINS | self.functions and function.id not in self.aliases else None
-        known = self.language_name(function)
-        if known is not None:
-            return f"tl.{known}" if known in FUNCTIONS - DTYPES else None
+        tl_name = self.language_name(function)
+        if tl_name is not None:
+            return f"tl.{tl_name}" if tl_name in FUNCTIONS - DTYPES else None
         if module == f"{_LANGUAGE}.math":
             return f"tl.math.{name}" if name in MATH else None
         return f"triton.{name}" if module == "triton" and name in TRITON else None

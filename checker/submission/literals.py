@@ -1,4 +1,4 @@
-"""Numbers and autotune configurations that can be read off the text, without running it."""
+"""Reads numbers and autotune configurations from text without running it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BINARY: Mapping[type[ast.operator], Callable[[float, float], float]] = {
 
 
 class NotLiteral(ValueError):
-    """The expression needs more than reading; `node` is the part that does."""
+    """The expression is not literal; `node` is the part at fault."""
 
     def __init__(self, node: ast.AST, message: str) -> None:
         super().__init__(message)
@@ -87,7 +87,7 @@ def _power(node: ast.expr, base: Scalar, exponent: Scalar) -> Scalar:
 
 
 def written(value: Scalar) -> str:
-    """A number as Python source; infinities and NaN, which have no literal, as ``float("inf")``."""
+    """A number as Python source; infinities and NaN as ``float("inf")``, because they have no literal."""
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")'
     return repr(value)
@@ -102,9 +102,13 @@ def autotune_configs(call: ast.Call, scope: Scope) -> tuple[Config, ...]:
         if keyword.arg not in ("configs", "key"):
             raise NotLiteral(keyword.value, f"autotune takes only `configs` and `key` here, not `{keyword.arg}`")
     listed = arguments.get("configs")
-    if isinstance(listed, ast.Name) and (found := scope.find(listed.id)) is not None and found.kind == "value":
-        assert isinstance(found.node, ast.Assign | ast.AnnAssign)
-        listed = found.node.value
+    if (
+        isinstance(listed, ast.Name)
+        and (definition := scope.find(listed.id)) is not None
+        and definition.kind == "value"
+    ):
+        assert isinstance(definition.node, ast.Assign | ast.AnnAssign)
+        listed = definition.node.value
     if not isinstance(listed, ast.List | ast.Tuple):
         raise NotLiteral(listed or call, "autotune needs a list of triton.Config(...), each written out")
     if not 1 <= len(listed.elts) <= MAX_CONFIGS:

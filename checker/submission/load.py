@@ -1,4 +1,4 @@
-"""Makes a live Triton function of a kernel's source. Only for processes that may run learners' code."""
+"""Turns a kernel's source into a live Triton function. Only for processes that may run learners' code."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def load_kernel(source: KernelSource, directory: Path) -> JITFunction:
     """Write the module into `directory`, import it, return its kernel.
 
-    The same source always gets the same file and module name. The function is a ``triton.JITFunction`` whether or not
-    ``TRITON_INTERPRET`` is set. Whatever the import raises is raised (the rules let nothing through that runs there).
+    The same source always gets the same file and module name. The function is a ``triton.JITFunction`` even if
+    ``TRITON_INTERPRET`` is set. Errors of the import are passed on.
     """
     import triton
     import triton.language as tl

@@ -8,21 +8,21 @@ START, END = "# your code starts here", "# your code ends here"
 
 
 def region(text: str) -> str:
-    """The lines between the markers, as they stand. Raises ValueError where a file has no such region."""
+    """The lines between the markers. Raises ValueError if there is no such region."""
     lines = text.splitlines(keepends=True)
     start, end = _bounds(lines)
     return "".join(lines[start + 1 : end])
 
 
 def stub(text: str) -> str:
-    """`text` with the lines between the markers taken out. Raises ValueError where a file has no such region."""
+    """`text` without the lines between the markers. Raises ValueError if there is no such region."""
     lines = text.splitlines(keepends=True)
     start, end = _bounds(lines)
     return "".join(lines[: start + 1] + lines[end:])
 
 
 def without_docstring(module: str) -> str:
-    """A puzzle's file without the title in its first lines: the notebook around the cell says that already."""
+    """A puzzle's file without its docstring, which repeats the notebook's title."""
     return re.sub(r'\A""".*?"""\n+', "", module, flags=re.DOTALL)
 
 

@@ -1,4 +1,4 @@
-"""The cells of a notebook as text: those of a file, which is never run, and those that a running session keeps of itself."""
+"""The cells of a notebook as text, from a file, which is never run, or from the running session."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from typing import Any
 from checker.submission.scope import Text, parse
 
 RUN_AS_STRINGS = ("prun", "time", "timeit")
-"""The words behind ``%%`` whose cells have no file that a function's source could be read from."""
+"""The ``%%`` magics whose cells have no file to read a function's source from."""
 _OTHER_LANGUAGE = re.compile(r"\s*%%(?!time\b|timeit\b|capture\b|prun\b|python3?\b|pypy\b)\w+")
 _CELL_MAGIC = re.compile(r"\s*%%")
-_ASKED = re.compile(r"[\w.\[\]]+\?{1,2}")  # tl.load?
+_HELP = re.compile(r"[\w.\[\]]+\?{1,2}")  # tl.load?
 _NAMES = re.compile(r"[\w., ]+")
 
 
@@ -26,7 +26,7 @@ def cells(text: str, origin: str) -> list[Text]:
 
     Raises ValueError, with a message for the learner, if `text` is not a notebook.
     """
-    found: list[Text] = []
+    texts: list[Text] = []
     for number, cell in enumerate(_all_cells(text), start=1):
         if not isinstance(cell, dict) or cell.get("cell_type") != "code":
             continue
@@ -34,9 +34,9 @@ def cells(text: str, origin: str) -> list[Text]:
         if isinstance(source, list):
             source = "".join(line for line in source if isinstance(line, str))
         if isinstance(source, str):
-            source = source.encode("utf-8", "replace").decode()  # JSON can spell what is no character
-            found.append(Text(without_magics(source), f"{origin}, cell {number}"))
-    return found
+            source = source.encode("utf-8", "replace").decode()  # JSON can contain lone surrogates
+            texts.append(Text(without_magics(source), f"{origin}, cell {number}"))
+    return texts
 
 
 def _all_cells(text: str) -> list[Any]:
@@ -60,7 +60,7 @@ def _all_cells(text: str) -> list[Any]:
 
 
 def without_magics(source: str) -> str:
-    """The cell with IPython's own syntax (``%magic``, ``!shell``, ``name?``) blanked out; every line keeps its number."""
+    """The cell without IPython's own syntax (``%magic``, ``!shell``, ``name?``); lines keep their numbers."""
     lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     first = next((i for i, line in enumerate(lines) if line.strip()), 0)
     if _OTHER_LANGUAGE.match(lines[first]):
@@ -75,7 +75,7 @@ def without_magics(source: str) -> str:
 
 
 def _blank_magics(lines: list[str]) -> None:
-    """Every line that IPython would read itself: one that begins a statement. Looks at each line once."""
+    """Blank every line that begins a statement and that IPython would handle itself, in linear time."""
     depth, quote = 0, ""
     continued = False
     for at, line in enumerate(lines):
@@ -89,19 +89,19 @@ def _blank_magics(lines: list[str]) -> None:
 
 
 def _without_magic(line: str) -> str | None:
-    """What stands for the line in Python where it is IPython's (``%matplotlib inline``, ``!ls``, ``files = !ls``, ``tl.load?``)."""
-    said = line.strip()
+    """The Python replacement for a line of IPython's (``%matplotlib inline``, ``!ls``, ``files = !ls``, ``tl.load?``); else None."""
+    stripped = line.strip()
     indent = line[: len(line) - len(line.lstrip())]
-    if said.startswith(("%", "!", "?")) or (said.endswith("?") and _ASKED.fullmatch(said)):
+    if stripped.startswith(("%", "!", "?")) or (stripped.endswith("?") and _HELP.fullmatch(stripped)):
         return f"{indent}pass"
-    names, _, value = said.partition("=")
+    names, _, value = stripped.partition("=")
     if value.lstrip()[:1] not in ("%", "!") or not value.strip() or not _NAMES.fullmatch(names):
         return None
     return f"{indent}pass" if "," in names else f"{indent}{names.strip()} = None"
 
 
 def _after(line: str, depth: int, quote: str) -> tuple[int, str]:
-    """How many brackets are open at the end of a line, and which quotation marks."""
+    """The number of open brackets and the open quotation mark at the end of a line."""
     at = 0
     while at < len(line):
         if quote:
@@ -125,7 +125,7 @@ def _after(line: str, depth: int, quote: str) -> tuple[int, str]:
 
 
 def _escaped(line: str, at: int, since: int) -> bool:
-    """Whether an odd number of backslashes stands before `at`."""
+    """Whether an odd number of backslashes precedes `at`."""
     first = at
     while first > since and line[first - 1] == "\\":
         first -= 1
@@ -134,9 +134,9 @@ def _escaped(line: str, at: int, since: int) -> bool:
 
 @dataclass(frozen=True)
 class Unfinished:
-    """The newest cell that should have defined `name` and did not get that far; `error` and `line` where it is a syntax error.
+    """The newest cell that should have defined `name` but did not get that far; `error` and `line` for a syntax error.
 
-    `magic` is the ``%%`` word above a definition that Triton cannot read: it finds no source where the cell is run as a string.
+    `magic` is the ``%%`` word that makes IPython run the cell as a string, so that Triton finds no source.
     """
 
     name: str
@@ -147,7 +147,7 @@ class Unfinished:
 
     @property
     def message(self) -> str:
-        """What happened, as a clause: ``the cell that defines … (In[7]) has a syntax error on line 3: …``."""
+        """A clause: ``the cell that defines … (In[7]) has a syntax error on line 3: …``."""
         cell = f"the cell that defines `{self.name}` ({self.origin})"
         if self.line is not None:
             return f"{cell} has a syntax error on line {self.line}: {self.error}"
@@ -172,7 +172,7 @@ def cell_of(filename: str) -> int | None:
 
 
 def origin_of(filename: str) -> str:
-    """The name a learner knows a file or cell by: "In[7]", or a path relative to the working directory."""
+    """The learner's name for a file or cell: "In[7]", or a path relative to the working directory."""
     count = cell_of(filename)
     if count is not None:
         return f"In[{count}]"
@@ -196,7 +196,7 @@ def cells_run() -> list[tuple[int, Text]]:
 
 
 def _below_magic(cell: str) -> tuple[str, str]:
-    """The word behind ``%%`` and the cell as it was typed, where IPython keeps the call that it made of it; else "", `cell`."""
+    """The ``%%`` magic and the cell as typed, if IPython keeps the call that it made of it; else "", `cell`."""
     if "run_cell_magic" not in cell:
         return "", cell
     try:
@@ -217,9 +217,9 @@ def _below_magic(cell: str) -> tuple[str, str]:
 
 
 def unfinished(name: str, filename: str | None = None) -> Unfinished | None:
-    """The newest cell that gives `name` its meaning, if it never did so: what the name holds now is from before it, or nothing.
+    """The newest cell that defines `name`, if it failed before it did: the name then holds an older value, or none.
 
-    `filename` is the one that the live function's code was compiled under, None where there is no such function.
+    `filename` is the one that the live function's code was compiled under; None without such a function.
     """
     cells = cells_run()
     running = cells[-1][0] if cells else 0
@@ -246,7 +246,7 @@ def unfinished(name: str, filename: str | None = None) -> Unfinished | None:
 
 
 def _ways_to_bind(tree: ast.Module, name: str) -> Iterator[str]:
-    """How a cell gives a name its meaning: ``def`` for certain, ``perhaps`` for what hangs on a condition or on another module."""
+    """How a cell binds a name: ``def`` for certain, ``perhaps`` if it depends on a condition or on another module."""
     for statement in tree.body:
         if isinstance(statement, ast.FunctionDef):
             if statement.name == name:
@@ -255,12 +255,12 @@ def _ways_to_bind(tree: ast.Module, name: str) -> Iterator[str]:
         for node in ast.walk(statement):
             match node:
                 case ast.FunctionDef(name=bound) | ast.ClassDef(name=bound):
-                    found = bound == name
+                    binds = bound == name
                 case ast.Name(id=bound, ctx=ast.Store() | ast.Del()):
-                    found = bound == name
+                    binds = bound == name
                 case ast.alias(name=bound, asname=other):
-                    found = name == (other or bound) or bound == "*"
+                    binds = name == (other or bound) or bound == "*"
                 case _:
-                    found = False
-            if found:
+                    binds = False
+            if binds:
                 yield "perhaps"

@@ -20,7 +20,7 @@ from typing import IO
 import msgspec
 
 from checker.submission.files import MAX_FILE, Entry, printable, skipped, unzipped
-from checker.submission.from_path import KINDS, Found, read_entry
+from checker.submission.from_path import KINDS, SubmittedKernel, read_entry
 
 CPU_SECONDS = 10.0
 WALL_SECONDS = 60.0
@@ -39,13 +39,13 @@ class Request(msgspec.Struct, frozen=True):
 
 
 class Inner(msgspec.Struct, frozen=True):
-    """The file itself, or a member of a zip. `found` is empty if it has nothing to do with kernels."""
+    """One file that was found: itself, or a member of a zip. `found` is empty where nothing in it is a kernel's business."""
 
     name: str
     sha256: str
     bytes: int
     modified: float | None
-    found: tuple[Found, ...]
+    found: tuple[SubmittedKernel, ...]
 
 
 def course_on_path() -> dict[str, str]:
@@ -57,7 +57,7 @@ def course_on_path() -> dict[str, str]:
 
 @dataclass
 class Reader:
-    """Reads files one after another, in a new process whenever the last one ended."""
+    """Reads files one after another. A new process is started where the last one ended."""
 
     cpu_seconds: float = CPU_SECONDS
     wall_seconds: float = WALL_SECONDS
@@ -85,7 +85,7 @@ class Reader:
     def read(
         self, name: str, data: bytes, kernels: Mapping[str, str], modified: float | None = None
     ) -> tuple[Inner, ...]:
-        """The contents of a file. If it cannot be read, the Inner has a Found that says why."""
+        """What is in a file. One that cannot be read is an Inner with a SubmittedKernel that says why."""
         try:
             return self._ask(Request(name, data, dict(kernels), modified))
         except (OSError, EOFError, ValueError) as error:
@@ -93,7 +93,7 @@ class Reader:
             slow = ended == -signal.SIGPROF or isinstance(error, TimeoutError)
             self.close()
             why = f"took more than {self.cpu_seconds:g} s" if slow else "ended the process that read it"
-            found = Found(name, error=f"this file cannot be read: reading it {why}", reason="unreadable")
+            found = SubmittedKernel(name, error=f"this file cannot be read: reading it {why}", reason="unreadable")
             return (Inner(name, "", len(data), modified, (found,)),)
 
     def _ask(self, request: Request) -> tuple[Inner, ...]:
@@ -167,8 +167,8 @@ def _answer(request: Request) -> tuple[Inner, ...]:
 def _inner(entry: Entry, request: Request) -> Inner:
     import hashlib
 
-    def unread(message: str, reason: str = "unreadable") -> list[Found]:
-        return [Found(entry.name, error=message, reason=reason)]
+    def unread(message: str, reason: str = "unreadable") -> list[SubmittedKernel]:
+        return [SubmittedKernel(entry.name, error=message, reason=reason)]
 
     data = b""
     try:

@@ -1,7 +1,7 @@
-"""The rules a kernel must keep: an allow-list over its syntax tree.
+"""The rules of a kernel: an allow-list over its syntax tree.
 
-In the simulator a kernel's body is ordinary Python, so nothing may get through that reaches Python: only the statements,
-expressions and names listed here. Whatever is not listed is refused, with what to write instead.
+In the simulator a kernel's body is ordinary Python, so only the statements, expressions and names listed here may pass.
+Everything else is refused with a hint about what to write instead.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import re
 import tokenize
 from dataclasses import replace
 
+from checker.phrases import join
 from checker.puzzle import Puzzle
 from checker.submission.allowed_names import LIBDEVICE, LIBDEVICES, MODULES
 from checker.submission.function_rules import FunctionRules
@@ -51,20 +52,20 @@ _TRITON_DTYPE = re.compile(r"tl\.(u?int\d+|b?float\d+\w*)")
 
 
 def violations(source: KernelSource, puzzle: Puzzle) -> list[Violation]:
-    """Every rule that the kernel breaks, in the order of its lines; empty if it keeps them all."""
-    found = []
+    """Every broken rule, in the order of lines."""
+    in_module = []
     for violation in _in_module(source, puzzle):
         origin, line = source.locate(violation.line)
-        found.append(replace(violation, origin=origin, line=line))
-    unique = dict.fromkeys([*source.problems, *found])
-    said = {(v.rule, v.origin, v.line) for v in source.problems}
-    said |= {("helpers", v.origin, v.line) for v in source.problems if v.rule == "names"}
-    kept = [v for v in unique if v in source.problems or (v.rule, v.origin, v.line) not in said]
+        in_module.append(replace(violation, origin=origin, line=line))
+    unique = dict.fromkeys([*source.problems, *in_module])
+    reported = {(v.rule, v.origin, v.line) for v in source.problems}
+    reported |= {("helpers", v.origin, v.line) for v in source.problems if v.rule == "names"}
+    kept = [v for v in unique if v in source.problems or (v.rule, v.origin, v.line) not in reported]
     return sorted(kept, key=lambda v: (v.origin, v.line))
 
 
 def _in_module(kernel: KernelSource, puzzle: Puzzle) -> list[Violation]:
-    """The broken rules, in lines of the emitted module."""
+    """The broken rules, with lines of the emitted module."""
     source = kernel.source
     if sum(len(line.encode(errors="replace")) + 1 for line in source.split("\n") if line) > MAX_SOURCE:
         return [Violation("size", 1, f"this kernel and its helpers are longer than {MAX_SOURCE // 1024} kB of text")]
@@ -74,12 +75,12 @@ def _in_module(kernel: KernelSource, puzzle: Puzzle) -> list[Violation]:
         return [Violation("syntax", error.lineno or 1, f"Python cannot read this: {error.msg}")]
     if _depth(tree) > MAX_DEPTH:
         return [Violation("size", 1, f"the code is nested more than {MAX_DEPTH} levels deep: split it into steps")]
-    found = [*_unicode(source), *_Module(tree, kernel, puzzle).found]
-    return sorted(found, key=lambda violation: violation.line)
+    broken = [*_unicode(source), *_Module(tree, kernel, puzzle).broken]
+    return sorted(broken, key=lambda violation: violation.line)
 
 
 def _depth(tree: ast.AST) -> int:
-    """How deeply nodes are nested, without recursion (the point is to know before recursing)."""
+    """How deeply nodes are nested, without recursion."""
     deepest, waiting = 0, [(tree, 0)]
     while waiting:
         node, depth = waiting.pop()
@@ -89,26 +90,26 @@ def _depth(tree: ast.AST) -> int:
 
 
 def _unicode(source: str) -> list[Violation]:
-    """Python folds look-alike letters into ASCII ones, so names are judged as they were written."""
-    found = []
+    """Names with non-ASCII letters as they were written: Python folds look-alikes into ASCII letters."""
+    broken = []
     try:
         for token in tokenize.generate_tokens(io.StringIO(source).readline):
             if token.type == tokenize.NAME and not token.string.isascii():
                 message = f"write `{token.string}` in plain ASCII letters (alpha, not α)"
-                found.append(Violation("ascii_names", token.start[0], message))
+                broken.append(Violation("ascii_names", token.start[0], message))
     except (tokenize.TokenError, IndentationError, SyntaxError) as error:
-        found.append(Violation("syntax", 1, f"Python cannot read this: {error}"))
-    return found
+        broken.append(Violation("syntax", 1, f"Python cannot read this: {error}"))
+    return broken
 
 
 class _Module:
-    """The emitted module: imports of Triton, constants, functions that keep the rules, and nothing else."""
+    """Checks the emitted module: imports of Triton, constants, and functions that keep the rules."""
 
     def __init__(self, tree: ast.Module, kernel: KernelSource, puzzle: Puzzle) -> None:
         self.aliases = dict(DEFAULT_IMPORTS)
         self.constants: dict[str, ast.stmt] = {}
         self.functions: dict[str, ast.FunctionDef] = {}
-        self.found: list[Violation] = []
+        self.broken: list[Violation] = []
         for node in tree.body:
             self.top_level(node)
         if len(self.functions) > MAX_FUNCTIONS:
@@ -118,7 +119,7 @@ class _Module:
                 self.refuse("shadowing", node, f"`{name}` is Triton's: choose another name")
         for function in self.functions.values():
             rules = FunctionRules(function, self.aliases, set(self.constants), set(self.functions))
-            self.found += rules.violations()
+            self.broken += rules.violations()
         self.recursion()
         if kernel.kernel in self.functions:
             self.signature(self.functions[kernel.kernel], kernel, puzzle)
@@ -126,7 +127,7 @@ class _Module:
             self.refuse("name", tree, f"there is no function called `{kernel.kernel}`")
 
     def refuse(self, rule: str, node: ast.AST, message: str) -> None:
-        self.found.append(Violation(rule, getattr(node, "lineno", 1), message))
+        self.broken.append(Violation(rule, getattr(node, "lineno", 1), message))
 
     def top_level(self, node: ast.stmt) -> None:
         match node:
@@ -226,14 +227,14 @@ def constexpr_parameters(puzzle: Puzzle) -> frozenset[str]:
     return frozenset(puzzle.launch(case, puzzle.make(case), case.meta).meta)
 
 
-def _parameter_differences(got: list[str], asked: list[str]) -> list[str]:
-    """In what the parameters that a kernel has differ from those that its puzzle asks for, a sentence each."""
-    missing = [name for name in asked if name not in got]
-    extra = [name for name in got if name not in asked]
+def _parameter_differences(got: list[str], wanted: list[str]) -> list[str]:
+    """How a kernel's parameters differ from the puzzle's, in sentences."""
+    missing = [name for name in wanted if name not in got]
+    extra = [name for name in got if name not in wanted]
     messages = []
     for name in list(missing):
-        same_place = got[asked.index(name)] if asked.index(name) < len(got) else None
-        if same_place in extra and len(got) == len(asked):
+        same_place = got[wanted.index(name)] if wanted.index(name) < len(got) else None
+        if same_place in extra and len(got) == len(wanted):
             renamed: str | None = same_place
         else:
             renamed = next(iter(difflib.get_close_matches(name, extra, n=1, cutoff=0.75)), None)
@@ -243,29 +244,23 @@ def _parameter_differences(got: list[str], asked: list[str]) -> list[str]:
             )
             missing.remove(name)
             extra.remove(renamed)
-    if missing:
-        messages.append(f"the parameter{_s(missing)} {_listed(missing)} {'is' if len(missing) == 1 else 'are'} missing")
-    if extra:
-        messages.append(
-            f"the parameter{_s(extra)} {_listed(extra)} {'is' if len(extra) == 1 else 'are'} not part of this puzzle: take {'it' if len(extra) == 1 else 'them'} out"
-        )
-    if not messages and got != asked:
-        messages.append(f"the parameters are in another order: it is ({', '.join(asked)})")
+    for names, one, several in (
+        (missing, "is missing", "are missing"),
+        (extra, "is not part of this puzzle: take it out", "are not part of this puzzle: take them out"),
+    ):
+        if names:
+            which = "parameter" if len(names) == 1 else "parameters"
+            listed = join(f"`{name}`" for name in names)
+            messages.append(f"the {which} {listed} {one if len(names) == 1 else several}")
+    if not messages and got != wanted:
+        messages.append(f"the parameters are in another order: it is ({', '.join(wanted)})")
     return messages
 
 
-def _listed(names: list[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
-
-
-def _s(names: list[str]) -> str:
-    return "" if len(names) == 1 else "s"
-
-
 def is_untouched(source: KernelSource) -> bool:
-    """Whether the learner's region (between the two markers, else the whole body) still holds nothing but comments and `pass`.
+    """Whether the learner's region (between the markers, else the whole body) holds only comments and `pass`.
 
-    Statements that came with the stub may stand around the region; a `tl.store` out there counts as an attempt.
+    The stub may have statements around the region; a `tl.store` out there counts as an attempt.
     """
     try:
         tree = parse(source.source)

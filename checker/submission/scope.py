@@ -1,4 +1,4 @@
-"""What a name means in a learner's text: top-level definitions, read as data."""
+"""Top-level definitions of a learner's text, read as data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 Kind = Literal["function", "value", "import", "other"]
 
 DEFAULT_IMPORTS = {"triton": "triton", "tl": "triton.language"}
-"""What these two names mean where a text does not import them itself."""
+"""The meaning of these names if a text does not import them itself."""
 
 
 @dataclass(frozen=True)
@@ -34,14 +34,14 @@ class Text:
 
 @dataclass(frozen=True)
 class Definition:
-    """One top-level name. `target` is the dotted name an import stands for, `node` and `text` where the rest was written."""
+    """One top-level name. `target` is the dotted name of an import; `node` and `text` are where anything else was written."""
 
     name: str
     kind: Kind
     node: ast.stmt | None = None
     text: Text | None = None
     target: str = ""
-    what: str = ""  # for "other": what it is, in words
+    what: str = ""  # for "other": a description
 
     @property
     def line(self) -> int:
@@ -50,13 +50,13 @@ class Definition:
 
 
 class Scope(Protocol):
-    """Finds what a name means."""
+    """Finds the definition of a name."""
 
     def find(self, name: str) -> Definition | None: ...
 
 
 def parse(text: str) -> ast.Module:
-    """`ast.parse` that allows a cell's top-level await. Raises SyntaxError for everything that cannot be parsed."""
+    """`ast.parse` that allows top-level await, as cells do. Raises SyntaxError for anything that cannot be parsed."""
     flags = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     try:
         tree = compile(text, "<submission>", "exec", flags, dont_inherit=True)
@@ -69,7 +69,7 @@ def parse(text: str) -> ast.Module:
 
 
 def quoted(node: ast.AST, most: int = 60) -> str:
-    """An expression as it may be quoted in a message: its first line, at most `most` characters of it."""
+    """An expression for quoting in a message: its first line, at most `most` characters."""
     try:
         return ast.unparse(node).split("\n")[0][:most]
     except (ValueError, RecursionError):  # an integer of thousands of digits, or thousands of brackets
@@ -111,7 +111,7 @@ def _definitions(node: ast.stmt, text: Text) -> Iterable[Definition]:
             for target in targets:
                 for name in _stored(target):
                     yield Definition(name, "other", node, text, what="deleted further down")
-        case ast.If() | ast.Try() | ast.With():  # only imports count there: `try: import triton ...`
+        case ast.If() | ast.Try() | ast.With():  # only imports count: `try: import triton ...`
             for inner in ast.walk(node):
                 if isinstance(inner, ast.Import | ast.ImportFrom):
                     yield from _imports(inner, text)
@@ -136,10 +136,10 @@ def dotted(node: ast.expr, scope: Scope) -> str:
     """The full dotted name of an expression such as ``tl.load`` with imports resolved, "" if it is not one."""
     match node:
         case ast.Name(id=name):
-            found = scope.find(name)
-            if found is None:
+            definition = scope.find(name)
+            if definition is None:
                 return DEFAULT_IMPORTS.get(name, name)
-            return found.target if found.kind == "import" else name
+            return definition.target if definition.kind == "import" else name
         case ast.Attribute(value=value, attr=attr):
             base = dotted(value, scope)
             return f"{base}.{attr}" if base else ""
@@ -148,7 +148,7 @@ def dotted(node: ast.expr, scope: Scope) -> str:
 
 
 def free_names(function: ast.FunctionDef) -> dict[str, int]:
-    """Names a function reads and does not bind itself, with the line (in its text) where each is first read."""
+    """Names that a function reads but does not bind, with the line of its text that first reads each."""
     arguments = function.args
     named = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
     bound = {a.arg for a in (*named, arguments.vararg, arguments.kwarg) if a is not None}

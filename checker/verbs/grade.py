@@ -31,7 +31,7 @@ from checker.judge.runner import Runner
 from checker.judge.verdict import Status, Verdict
 from checker.puzzle import Puzzle
 from checker.sandbox import Sandbox
-from checker.submission.from_path import Found
+from checker.submission.from_path import SubmittedKernel
 from checker.submission.kernel import KernelSource
 from checker.verbs.arguments import UsageError
 from checker.verbs.submissions import Files, missing_verdict, submissions, unreadable_verdict
@@ -150,7 +150,7 @@ class Grader:
             puzzles=tuple(results),
         )
 
-    def _result(self, entry: Found, puzzle: Puzzle, submission: str) -> PuzzleResult:
+    def _result(self, entry: SubmittedKernel, puzzle: Puzzle, submission: str) -> PuzzleResult:
         if entry.source is None:
             return result_of(unreadable_verdict(entry, puzzle, submission, self.device))
         verdict = judged(
@@ -178,10 +178,10 @@ def _as_they_end(work: Sequence[Callable[[], Submission]], jobs: int) -> Iterato
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _distinct(entries: Sequence[Found]) -> list[Found]:
+def _distinct(entries: Sequence[SubmittedKernel]) -> list[SubmittedKernel]:
     """The same kernel in a notebook and in a file is judged once."""
 
-    def content(entry: Found) -> str:
+    def content(entry: SubmittedKernel) -> str:
         kernel = entry.source
         return repr((kernel.source, kernel.configs, kernel.problems) if kernel else (entry.submission, entry.error))
 

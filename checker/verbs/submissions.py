@@ -10,7 +10,7 @@ from checker.course.demonstrations import DEMONSTRATIONS
 from checker.judge.verdict import GATES, GateResult, Status, Verdict
 from checker.puzzle import Puzzle
 from checker.submission.files import MAX_ARCHIVE, Entry, entries, skipped
-from checker.submission.from_path import Found
+from checker.submission.from_path import SubmittedKernel
 from checker.submission.reader import Reader
 
 QUIET = ("left_out", "other_kind", "empty")
@@ -30,9 +30,9 @@ class Files:
 
     name: str
     path: Path
-    entries: tuple[Found, ...]
+    entries: tuple[SubmittedKernel, ...]
 
-    def of(self, puzzle: Puzzle) -> tuple[Found, ...]:
+    def of(self, puzzle: Puzzle) -> tuple[SubmittedKernel, ...]:
         return tuple(entry for entry in self.entries if entry.puzzle == puzzle.name)
 
 
@@ -71,16 +71,16 @@ def _read(name: str, path: Path, files: Sequence[Entry], puzzles: Sequence[Puzzl
     It has no entries where nothing in it is code, or where it only holds demonstrations of the course.
     """
     kernels = {p.kernel: p.name for p in (*DEMONSTRATIONS.values(), *puzzles)}
-    found: list[Found] = []
+    found: list[SubmittedKernel] = []
     for file in files:
         if file.problem:
-            found.append(Found(file.name, error=file.problem, reason=file.reason))
+            found.append(SubmittedKernel(file.name, error=file.problem, reason=file.reason))
             continue
         try:
             data = file.read(MAX_ARCHIVE + 1)
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or str(error)
-            found.append(Found(file.name, error=f"this file cannot be read: {why}", reason="unreadable"))
+            found.append(SubmittedKernel(file.name, error=f"this file cannot be read: {why}", reason="unreadable"))
             continue
         found += [one for inner in reader.read(file.name, data, kernels) for one in inner.found]
     shown = {p.name for p in DEMONSTRATIONS.values()}
@@ -90,7 +90,7 @@ def _read(name: str, path: Path, files: Sequence[Entry], puzzles: Sequence[Puzzl
     return Files(name, path, tuple(_meant(one, puzzles) for one in kept))
 
 
-def _meant(found: Found, puzzles: Sequence[Puzzle]) -> Found:
+def _meant(found: SubmittedKernel, puzzles: Sequence[Puzzle]) -> SubmittedKernel:
     """With the puzzle that a file without a readable kernel is named after, or the only one there is."""
     if found.puzzle:
         return found
@@ -104,7 +104,7 @@ def _distinctly_named(found: list[Files]) -> list[Files]:
     return [Files(s.path.as_posix(), s.path, s.entries) if names.count(s.name) > 1 else s for s in found]
 
 
-def unreadable_verdict(entry: Found, puzzle: Puzzle | None, submission: str, device: str) -> Verdict:
+def unreadable_verdict(entry: SubmittedKernel, puzzle: Puzzle | None, submission: str, device: str) -> Verdict:
     """The verdict of an entry without a kernel: it stops at the gate `source`."""
     status = _UNREADABLE.get(entry.reason, "forbidden")
     message = f"{entry.submission}: {entry.error}" if entry.submission not in entry.error else entry.error
@@ -118,5 +118,5 @@ def unreadable_verdict(entry: Found, puzzle: Puzzle | None, submission: str, dev
 
 def missing_verdict(puzzle: Puzzle, submission: str, device: str) -> Verdict:
     """The verdict of a requested puzzle that the submission lacks."""
-    none = Found(submission, error=f"no kernel called {puzzle.kernel} is defined here", reason="no_kernel")
+    none = SubmittedKernel(submission, error=f"no kernel called {puzzle.kernel} is defined here", reason="no_kernel")
     return unreadable_verdict(none, puzzle, submission, device)

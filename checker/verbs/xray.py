@@ -9,7 +9,8 @@ from typing import Any
 
 from checker.compiler import SHARED_MEMORY, TARGETS, CompileResult, SharedTile, requests_for
 from checker.compiler.occupancy import MOST_REGISTERS, Occupancy, occupancy
-from checker.judge.phrases import join, stopped
+from checker.judge.phrases import stopped
+from checker.phrases import count, join
 from checker.puzzle import Case, Launch, Puzzle
 from checker.sandbox import Sandbox
 from checker.submission import rules
@@ -17,7 +18,6 @@ from checker.submission.kernel import KernelSource
 from checker.verbs.arguments import UsageError, chosen_case
 from checker.verbs.bench import allowed_bytes, large_cases, timed_launch
 from checker.view import display
-from checker.view.formats import count
 from checker.view.panel import Cell, Panel
 
 MOST_BYTES = 1 << 28  # of all tensors of a case: only their types reach the compiler

@@ -10,9 +10,10 @@ import numpy as np
 
 from checker.course import PUZZLES, after
 from checker.judge.verdict import Diagnosis, Gate, GateResult, Mismatch, Status, Verdict
+from checker.phrases import count, short
 from checker.puzzle import Case
 from checker.submission.notebook import shell
-from checker.view.formats import count, number, short, size
+from checker.view.formats import number, size
 
 Tone = Literal["good", "bad", "soft", "invite"]
 

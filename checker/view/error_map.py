@@ -12,7 +12,7 @@ import numpy as np
 from markupsafe import Markup
 
 from checker.judge.verdict import Mismatch
-from checker.view.formats import short
+from checker.phrases import shape, short
 from checker.view.plots import INK, inline_svg, new_figure
 
 FINE, UNWRITTEN, NOT_FINITE = (0.90, 0.92, 0.94), (0.62, 0.66, 0.70), (0.48, 0.22, 0.60)
@@ -178,5 +178,4 @@ def _png(picture: np.ndarray) -> str:
 
 
 def alt_text(mismatch: Mismatch) -> str:
-    shape = " × ".join(map(str, mismatch.shape))
-    return f"Map of the {shape} output {short(mismatch.output)}: {mismatch.wrong} of {mismatch.total} elements are wrong, from {mismatch.first} on."
+    return f"Map of the output {short(mismatch.output)} ({shape(mismatch.shape)}): {mismatch.wrong} of {mismatch.total} elements are wrong, from {mismatch.first} on."

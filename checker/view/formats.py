@@ -1,4 +1,4 @@
-"""Numbers, amounts, bytes and tensors as people say them."""
+"""Numbers and bytes as people write them."""
 
 from __future__ import annotations
 
@@ -30,11 +30,6 @@ def number(value: float, width: int = 6) -> str:
     return text
 
 
-def count(amount: int, noun: str, plural: str = "") -> str:
-    """``1 lane``, ``1,024 lanes``."""
-    return f"{amount:,} {noun if amount == 1 else plural or noun + 's'}"
-
-
 def size(amount: int) -> str:
     """Bytes as people say them: ``18,744 B``, ``256 kB``, ``1.5 GB``."""
     for unit, scale in (("GB", 10**9), ("MB", 10**6), ("kB", 10**5)):
@@ -42,8 +37,3 @@ def size(amount: int) -> str:
             value = amount / (1000 if unit == "kB" else scale)
             return f"{value:.1f} {unit}" if value < 100 else f"{value:.0f} {unit}"
     return f"{amount:,} B"
-
-
-def short(tensor: str) -> str:
-    """``x_ptr`` is called ``x`` wherever people look."""
-    return tensor.removesuffix("_ptr")

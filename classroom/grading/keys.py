@@ -15,7 +15,17 @@ import msgspec
 from checker.api.grading import KernelSource, Puzzle, Record, version
 
 CHECKER = Path(__file__).resolve().parents[2] / "checker"
-DECIDING = ("puzzle.py", "submission", "simulator", "compiler", "gpu.py", "judge", "sandbox", "checking.py")
+DECIDING = (
+    "phrases.py",
+    "puzzle.py",
+    "submission",
+    "simulator",
+    "compiler",
+    "gpu.py",
+    "judge",
+    "sandbox",
+    "checking.py",
+)
 """The code that decides, besides the puzzle itself."""
 FORMAT = 2
 

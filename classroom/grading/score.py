@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from msgspec.structs import replace as changed
 
 from checker.api.grading import (
-    Found,
     KernelSource,
     Lateness,
     Puzzle,
@@ -17,6 +16,7 @@ from checker.api.grading import (
     RowStatus,
     Source,
     Submission,
+    SubmittedKernel,
     Task,
     environment,
     infra_verdict,
@@ -138,7 +138,9 @@ class _Scorer:
     def _try(self, kernel: Kernel, puzzle: Puzzle) -> _Try:
         late = self.policy.lateness(kernel.time, kernel.late, kernel.file_time)
         if kernel.source is None:
-            unread = Found(kernel.file, puzzle.name, None, kernel.message, kernel.line, kernel.file, kernel.reason)
+            unread = SubmittedKernel(
+                kernel.file, puzzle.name, None, kernel.message, kernel.line, kernel.file, kernel.reason
+            )
             result = result_of(unreadable_verdict(unread, puzzle, "", self._device))
             return _Try(kernel, changed(result, source=Source(file=kernel.file, line=kernel.line)), late)
         if kernel.source not in self.sources:
@@ -184,7 +186,7 @@ class _Scorer:
             verdict = missing_verdict(puzzle, "", self._device)
         else:
             why = f"no kernel called {puzzle.kernel} was found, and {doubtful.file} was not read: {doubtful.message}"
-            entry = Found(doubtful.file, puzzle.name, None, why, None, doubtful.file, doubtful.reason)
+            entry = SubmittedKernel(doubtful.file, puzzle.name, None, why, None, doubtful.file, doubtful.reason)
             verdict = unreadable_verdict(entry, puzzle, "", self._device)
         return changed(result_of(verdict), max_score=self.worth(puzzle))
 

@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from checker.submission.files import MAX_DEPTH
-from checker.submission.from_path import Found
+from checker.submission.from_path import SubmittedKernel
 from checker.submission.reader import Reader
 from tests.classroom.grading.classes import by_id, collected, notebook, zipped
 from tests.classroom.grading.conftest import RIGHT
@@ -314,4 +314,4 @@ def test_metadata_in_a_notebook_says_nothing_about_points(reader: Reader) -> Non
         for text in (json.loads(notebook(RIGHT)), claimed)
     )
     assert plain == claims
-    assert isinstance(plain[0], Found)
+    assert isinstance(plain[0], SubmittedKernel)

@@ -13,17 +13,16 @@ import triton.language as tl
 
 from checker.puzzle import Launch
 from checker.simulator import SimulationError, simulate, simulate_together, triton_internals
-from checker.simulator.builder_calls import NotRecorded, Recording, filled, replay
-from checker.simulator.values import Handle
+from checker.simulator.builder_calls import NotRecorded
 from tests.simulator import kernels
 from tests.simulator.launching import EVENTS, EXPLAIN, attention_launch, elementwise, kernel_of, nans, softmax_launch
 
 
 @pytest.fixture
-def known(monkeypatch):
+def recorded_operations(monkeypatch):
     """The table of recorded operations, empty at first."""
     table: dict = {}
-    monkeypatch.setattr(triton_internals._Operations, "known", table)
+    monkeypatch.setattr(triton_internals._Operations, "recorded", table)
     return table
 
 
@@ -49,11 +48,11 @@ LAUNCHES = {
 
 @pytest.mark.parametrize("name", LAUNCHES)
 @pytest.mark.parametrize("options", [EVENTS, EXPLAIN], ids=str)
-def test_what_was_recorded_computes_the_same(name, options, known, monkeypatch):
+def test_what_was_recorded_computes_the_same(name, options, recorded_operations, monkeypatch):
     kernel, launch, output = LAUNCHES[name]
     recorded, again, plain = launch(), launch(), launch()
     traces = [simulate(kernel, recorded, options), simulate(kernel, again, options)]
-    assert len(known) > 20
+    assert len(recorded_operations) > 20
     monkeypatch.setattr(triton_internals, "_described", nothing_is_described)
     expected = simulate(kernel, plain, options)
     for own, trace in zip((recorded, again), traces, strict=True):
@@ -65,7 +64,7 @@ def test_what_was_recorded_computes_the_same(name, options, known, monkeypatch):
         assert np.array_equal(trace.writer_lines[output], expected.writer_lines[output])
 
 
-def test_the_front_end_works_once_for_one_pair_of_types(known, monkeypatch):
+def test_the_front_end_works_once_for_one_pair_of_types(recorded_operations, monkeypatch):
     calls = []
     dot = triton_internals._Semantic.dot
     monkeypatch.setattr(triton_internals._Semantic, "dot", lambda *a, **k: calls.append(1) or dot(*a, **k))
@@ -90,14 +89,14 @@ def look_alikes(x_ptr, y_ptr):
     tl.store(y_ptr + offs, a + b * 100 + (c + d * 10) * 10000 + e)
 
 
-def test_look_alikes_are_told_apart(known):
+def test_look_alikes_are_told_apart(recorded_operations):
     x = torch.arange(1.0, 17)
     for _ in range(2):
         a, b, e = x * (x + 1), x * x * 100, (x * (x + 1) + x) + (x * x + x + 1)
         assert torch.equal(elementwise(look_alikes, x), a + b + 21 * 10000 + e)
 
 
-def test_a_failure_has_triton_s_words_each_time(known, tmp_path):
+def test_a_failure_has_triton_s_words_each_time(recorded_operations, tmp_path):
     kernel = kernel_of(tmp_path, "y = x + tl.arange(0, 8)")
     messages = []
     for _ in range(2):
@@ -106,50 +105,6 @@ def test_a_failure_has_triton_s_words_each_time(known, tmp_path):
         messages.append(failed.value.detail)
     assert messages[0] == messages[1]
     assert "incompatible dimensions" in messages[0]
-
-
-def test_a_small_table_is_enough(known, monkeypatch):
-    monkeypatch.setattr(triton_internals._Operations, "MOST", 3)
-    launch, other = tiles(), tiles()
-    simulate(kernels.tiled_softmax, launch)
-    assert len(known) <= 3
-    monkeypatch.setattr(triton_internals, "_described", nothing_is_described)
-    simulate(kernels.tiled_softmax, other)
-    assert torch.equal(launch.arguments["y_ptr"], other.arguments["y_ptr"])
-
-
-def number(value: int) -> Handle:
-    return Handle(np.int32(value), tl.int32)
-
-
-class Adder:
-    get_int32 = staticmethod(number)
-
-    def create_add(self, lhs: Handle, rhs: Handle) -> Handle:
-        return Handle(lhs.data + rhs.data, lhs.type)
-
-    def create_cat(self, parts: list[Handle], axis: int) -> tuple[Handle, Handle]:
-        return Handle(sum(part.data for part in parts), tl.int32), parts[axis]
-
-
-def test_calls_are_repeated_with_other_operands():
-    a, b = number(1), number(2)
-    record = Recording(Adder(), [a, b])
-    total = record.create_add(record.create_add(a, b), record.get_int32(10))
-    both, first = record.create_cat([total, a], 0)
-    calls, results = record.finished(), [record.part(handle) for handle in (total, both, first)]
-    known = replay(calls, Adder(), [number(5), number(7)])
-    assert [filled(part, known).data for part in results] == [22, 27, 22]
-    assert [call.method for call in calls] == ["create_add", "create_add", "create_cat"]
-
-
-def test_a_handle_from_elsewhere_cannot_be_recorded():
-    record = Recording(Adder(), [number(1)])
-    with pytest.raises(NotRecorded):
-        record.part(number(1))
-    record.create_add(number(1), number(2))
-    with pytest.raises(NotRecorded):
-        record.finished()
 
 
 def test_the_front_end_reads_types_and_not_handles():

@@ -20,7 +20,6 @@ from triton.runtime.jit import JITFunction
 from checker.puzzle import Launch
 from checker.simulator import SimulationError, simulate, triton_internals
 from tests.simulator import kernels, launching
-from tests.simulator.launching import nans, run
 
 PLACES = (tl, tl.core, tl.math, tl.standard, tl.random, tl.core.tensor, tl.core.dtype, tl.core.block_type, JITFunction)
 needs_plain_triton = pytest.mark.skipif(
@@ -67,12 +66,6 @@ def without_docstrings(tree):
     return tree
 
 
-def test_the_package_s_map_names_every_module():
-    text = ast.get_docstring(ast.parse((SIMULATOR / "__init__.py").read_text("utf-8")))
-    modules = {path.stem for path in SIMULATOR.glob("*.py")} - {"__init__"}
-    assert {name for name in modules if not re.search(rf"^ {{4,}}{name} |`{name}`", text, re.MULTILINE)} == set()
-
-
 def test_semantic_layer_takes_our_builder():
     softmax()
     assert list(inspect.signature(triton_internals.TritonSemantic.__init__).parameters)[:2] == ["self", "builder"]
@@ -111,68 +104,6 @@ def test_argument_types():
     assert triton_internals.number_argument(2**40).dtype == tl.int64
     assert triton_internals.number_argument(0.5).dtype == tl.float32
     assert triton_internals.number_argument(True).dtype == tl.int1
-
-
-def in_a_kernel(work):
-    """What `work()` gives while a kernel runs."""
-    given = []
-
-    @triton.jit
-    def kernel(y_ptr):
-        given.append(work())
-        tl.store(y_ptr, 1.0)
-
-    run(kernel, (1,), ("y_ptr",), {}, y_ptr=nans(1))
-    return given[0]
-
-
-def test_a_block_type_is_made_once():
-    a, b, other, halves = in_a_kernel(
-        lambda: (
-            tl.core.block_type(tl.float32, [4, 8]),
-            tl.core.block_type(tl.float16, (4, tl.constexpr(8))).with_element_ty(tl.float32),
-            tl.core.block_type(tl.float32, [8, 4]),
-            tl.block_type(tl.float16, [4, 8]),
-        )
-    )
-    assert a is b
-    assert len({id(a), id(other), id(halves)}) == 3
-    for made, plain in ((a, tl.block_type(tl.float32, [4, 8])), (halves, tl.block_type(tl.float16, [4, 8]))):
-        assert type(made) is tl.block_type
-        assert vars(made) == vars(plain)
-
-
-def test_an_interned_type_is_an_instance_and_equal_to_others():
-    before = tl.block_type(tl.float32, [16])
-    assert in_a_kernel(
-        lambda: (
-            isinstance(before, tl.core.block_type),
-            isinstance(tl.core.block_type(tl.float32, [16]), tl.core.block_type),
-            tl.core.block_type(tl.float32, [16]) == before,
-            isinstance(tl.float32, tl.core.block_type),
-        )
-    ) == (True, True, True, False)
-
-
-@pytest.mark.parametrize("shape", [[], [3], [4.0]], ids=str)
-def test_what_is_no_block_type_is_refused_in_triton_s_words(shape):
-    def refused():
-        with pytest.raises((TypeError, ValueError)) as caught:
-            tl.core.block_type(tl.float32, shape)
-        return str(caught.value)
-
-    in_a_kernel(lambda: tl.core.block_type(tl.float32, [4]))
-    assert in_a_kernel(refused) == refused()
-
-
-@pytest.mark.parametrize("shape", [None, [4], [4, 8]], ids=str)
-def test_a_tensor_has_the_attributes_that_triton_gives_it(shape):
-    type_ = tl.float32 if shape is None else tl.block_type(tl.float32, shape)
-    plain = vars(tl.tensor("handle", type_))
-    for _ in range(2):  # the first of a type is made by Triton
-        made = in_a_kernel(lambda: [vars(tl.tensor(h, type_)) for h in ("another", "handle")])[1]
-        assert made.keys() == plain.keys()
-        assert {k: str(v) for k, v in made.items()} == {k: str(v) for k, v in plain.items()}
 
 
 def test_a_builtin_only_looks_whether_it_is_in_a_kernel():

@@ -13,7 +13,7 @@ import pytest
 
 from checker.course import PUZZLES
 from checker.submission.from_function import SubmissionError, from_function
-from checker.submission.from_path import Found, from_path
+from checker.submission.from_path import SubmittedKernel, from_path
 from checker.submission.load import load_kernel
 from checker.submission.rules import violations
 
@@ -60,7 +60,7 @@ def notebook(*cells: str, kind: str = "code") -> str:
     return json.dumps({"cells": listed, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
 
 
-def only(path: Path) -> Found:
+def only(path: Path) -> SubmittedKernel:
     (found,) = from_path(path, PUZZLES)
     return found
 
@@ -93,7 +93,7 @@ def test_file_is_read_and_not_run(tmp_path: Path) -> None:
     for number, line in enumerate(source.source.split("\n"), start=1):
         if line.strip() and "import" not in line and line != "@triton.jit":
             origin, own = source.locate(number)
-            assert (origin, WITH_HELPER.split("\n")[own - 1]) == ("mine.py", line)
+            assert (origin, own, WITH_HELPER.split("\n")[own - 1]) == ("mine.py", number, line)
     kernel = load_kernel(source, tmp_path)
     assert kernel.arg_names == list(PUZZLE.parameters)
 
@@ -223,7 +223,7 @@ PROBLEMS = {
 
 
 @pytest.mark.parametrize(("above", "body", "rule", "word"), PROBLEMS.values(), ids=PROBLEMS)
-def test_what_stands_around_the_kernel_is_judged(tmp_path: Path, above: str, body: str, rule: str, word: str) -> None:
+def test_rules_hold_around_the_kernel(tmp_path: Path, above: str, body: str, rule: str, word: str) -> None:
     jit = "" if above.startswith("@triton.jit") else "@triton.jit\n"
     text = f"import triton\nimport triton.language as tl\n{above}\n{jit}def row_softmax_kernel({SIGNATURE}):\n{body}\n"
     (tmp_path / "k.py").write_text(text)
@@ -283,6 +283,7 @@ def test_cells_of_a_session_give_their_number() -> None:
         InteractiveShell.clear_instance()
     assert violations(source, PUZZLE) == []
     lines = {text: source.locate(n) for n, text in enumerate(source.source.split("\n"), 1)}
+    assert source.source.split("\n")[3] == "    tl.store(y_ptr, helper(1.0))", "line 4 is the learner's line 4"
     assert lines["    tl.store(y_ptr, helper(1.0))"] == (f"In[{count}]", 4)
     assert lines["    return x * SCALE"] == (f"In[{count - 1}]", 3)
     assert lines["SCALE = tl.constexpr(2.0)"] == (f"In[{count - 2}]", 3)

@@ -13,7 +13,7 @@ from checker import checking
 from checker.course import LADDER
 from checker.judge.result import Result, Submission, schema, to_json
 from checker.sandbox import Sandbox
-from checker.submission.from_path import Found
+from checker.submission.from_path import SubmittedKernel
 from checker.verbs.grade import Batch, Grader
 from checker.verbs.submissions import submissions, unreadable_verdict
 from tests.classroom.grading.classes import VECTOR_ADD, BrokenRunner, laid_out, notebook, zipped
@@ -139,7 +139,7 @@ def test_a_file_without_a_kernel_stops_at_the_source_gate() -> None:
         "too_large": "forbidden",
     }
     for reason, status in expected.items():
-        entry = Found("a.py", "vector_add", error="it is not readable", line=3, reason=reason)
+        entry = SubmittedKernel("a.py", "vector_add", error="it is not readable", line=3, reason=reason)
         verdict = unreadable_verdict(entry, VECTOR_ADD, "a.py", "cpu")
         assert (verdict.status, verdict.score, verdict.max_score) == (status, 0.0, 1.0)
         assert verdict.failure is not None

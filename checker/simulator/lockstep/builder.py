@@ -1,4 +1,4 @@
-"""The builder for many programs: what Triton's front end asks of tiles it gets for all of them at once."""
+"""The builder that computes each primitive for many programs at once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from checker.simulator.values import Handle, merge_taint
 
 
 class Builder(Primitives):
-    """Of the primitives that are not the same for many programs these are known: the others do not exist here."""
+    """The primitives that differ for many programs; all others do not exist here."""
 
     front = 1
 
@@ -25,10 +25,10 @@ class Builder(Primitives):
     memory: Memory
 
     def __init__(self) -> None:
-        super().__init__(recorder=None)
+        super().__init__()
 
     def begin(self, programs: Programs, memory: Memory) -> None:
-        """From here on, compute for these programs."""
+        """Compute for these programs from here on."""
         self.programs, self.memory = programs, memory
         self.flops_of_programs = np.zeros(programs.count, np.int64)
         self.lane_flops_of_programs = np.zeros(programs.count, np.int64)

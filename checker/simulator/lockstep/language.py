@@ -1,4 +1,4 @@
-"""What the words of a kernel mean for many programs: in a loop, or behind a condition, some of them may take no part."""
+"""The language for many programs, some of which may skip a loop's turn or a branch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from checker.simulator.triton_internals import handle_of, is_tensor, scalar_tens
 from checker.simulator.values import Handle
 
 Previous = Callable[[], Any]
-"""What a variable held, or NameError."""
+"""Returns what a variable held, or raises NameError."""
 
 
 class _GiveUpOnFindings:
@@ -30,7 +30,7 @@ class _GiveUpOnFindings:
 
 @dataclass
 class _Branch:
-    """An `if` on its way: `taken` where all running programs agree, else the `lanes` of those that take it."""
+    """An `if` in progress: `taken` if all running programs agree, else the `lanes` of those that take it."""
 
     taken: bool | None
     lanes: np.ndarray | None = None
@@ -38,10 +38,10 @@ class _Branch:
 
 
 class LockstepLanguage(Language):
-    """The hooks of the rewritten functions, and how programs take part.
+    """The hooks of the rewritten functions.
 
-    A variable that is assigned while some programs rest keeps its value for those. Where they had none it is left to them with
-    any value: the compiler refuses a kernel that would use it.
+    An assignment does not change a variable for programs that rest. If they had no value, they get an arbitrary one: the
+    compiler refuses a kernel that would use it.
     """
 
     builder: Builder
@@ -53,7 +53,7 @@ class LockstepLanguage(Language):
 
     @property
     def programs(self) -> Programs:
-        """Those of the run that is under way."""
+        """The programs of the current run."""
         return self.builder.programs
 
     def _undefined(self, loads: frozenset[int]) -> None:
@@ -173,8 +173,8 @@ class StackedRange:
         self.programs = programs
         numbers = [_whole(b) for b in given]
         wide = any(is_tensor(b) and b.dtype.primitive_bitwidth > 32 for b in given)
-        known = np.concatenate([programs.among(n) for n in numbers])
-        past = (known < -(2**31)) | (known >= 2**31)
+        counters = np.concatenate([programs.among(n) for n in numbers])
+        past = (counters < -(2**31)) | (counters >= 2**31)
         if past.any() and not wide:
             raise GiveUp("numbers of a range that are wider than their type")
         self.type = tl.int64 if wide else tl.int32

@@ -29,7 +29,7 @@ class Access:
 
 
 class Memory:
-    """The stacked tensors of a run. `line` says in which line of the learner's the kernel stands."""
+    """The stacked tensors of a run. `line` returns the learner's current line."""
 
     def __init__(self, programs: Programs, line: Callable[[], int]) -> None:
         self.programs = programs
@@ -81,6 +81,9 @@ class Memory:
         tensor.stored_by[places] = who
         tensor.stored_in[places] = self.interval[who]
         tensor.line[places] = self.line()
+
+    def dot(self) -> None:
+        """Nobody observes a run of many programs."""
 
     def barrier(self) -> None:
         """The threads of each running program wait for one another: a new interval begins."""

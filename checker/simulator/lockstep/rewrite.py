@@ -86,10 +86,10 @@ def _previous(name: str) -> ast.Lambda:
 def _names(target: ast.expr) -> list[ast.Name]:
     """The names that are assigned to."""
     names = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
-    found = [name for name in names if isinstance(name, ast.Name)]
-    if len(found) != len(names):
+    simple = [name for name in names if isinstance(name, ast.Name)]
+    if len(simple) != len(names):
         raise GiveUp("an assignment to something else than names")
-    return found
+    return simple
 
 
 def _refuse_unknown(function: ast.FunctionDef) -> None:

@@ -15,7 +15,7 @@ from checker.simulator.trace import Traffic
 class StackedTensor:
     """Copies of the `tensors` of one parameter, launch by launch, which all begin at the same virtual address.
 
-    A *place* counts elements of `memory`; the last one, `nowhere`, belongs to no tensor. Of an output it is known which program
+    A *place* counts elements of `memory`; the last one, `nowhere`, belongs to no tensor. Of an output it is inside which program
     stored or loaded each place, in which interval between two of its barriers, and in which line it was last stored.
     """
 
@@ -45,8 +45,8 @@ class StackedTensor:
 
     def _elements(self) -> np.ndarray:
         """Which places are elements, and not gaps between rows."""
-        known = [np.ones(t.span, bool) if t.element_at is None else t.element_at >= 0 for t in self.tensors]
-        return np.concatenate([*known, np.zeros(1, bool)])
+        inside = [np.ones(t.span, bool) if t.element_at is None else t.element_at >= 0 for t in self.tensors]
+        return np.concatenate([*inside, np.zeros(1, bool)])
 
     def viewed_as(self, dtype: np.dtype) -> np.ndarray:
         """The memory as elements of `dtype`, which has the same size."""

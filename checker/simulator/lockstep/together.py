@@ -35,15 +35,16 @@ from checker.simulator.triton_internals import (
 from checker.simulator.values import Handle, Pointer
 
 FEWEST_PROGRAMS = 2
-"""One program alone is as cheap in `simulate`, which tells more."""
+"""One program alone is as cheap in `simulate`, which reports more."""
 MOST_LANES = 1 << 20
 """Programs times the lanes of a tile: an array of that many int64 takes 8 MB, and a run holds a few dozen."""
 
 
 def simulate_together(kernel: Any, launches: Sequence[Launch], seconds: float) -> list[Trace | None]:
-    """A trace of each launch in which nothing is found, its outputs changed in place; None for the others, which are left as they were.
+    """Run clean launches side by side, and return their traces; their outputs are changed in place.
 
-    Those have to be run by themselves. At most `seconds` of processor time. Raises nothing for anything that a kernel does.
+    The other launches get None and are left as they were, for `simulate` to run. Takes at most `seconds` of processor time, and
+    raises nothing for anything that a kernel does.
     """
     traces: list[Trace | None] = [None] * len(launches)
     runs: list[_Run] = []
@@ -57,13 +58,13 @@ def simulate_together(kernel: Any, launches: Sequence[Launch], seconds: float) -
             try:
                 left = min(seconds / 2, deadline - time.process_time())
                 run = _Run(kernel, [launches[i] for i in group], left, locator)
-                found = run.traces(builder, functions)
-            except OutOfTime:  # perhaps it never ends, and then no other group does
+                group_traces = run.traces(builder, functions)
+            except OutOfTime:  # the kernel may never end, in other groups too
                 break
-            except (Exception, SystemExit):  # whatever it is: `simulate` says it in its own words
+            except (Exception, SystemExit):  # `simulate` will report it
                 continue
             runs.append(run)
-            for i, trace in zip(group, found, strict=True):
+            for i, trace in zip(group, group_traces, strict=True):
                 traces[i] = trace
     for run in runs:
         run.write_back()
@@ -71,9 +72,9 @@ def simulate_together(kernel: Any, launches: Sequence[Launch], seconds: float) -
 
 
 def _groups(kernel: Any, launches: Sequence[Launch]) -> list[list[int]]:
-    """Launches of one shape and of like length, by their numbers: as many as memory allows.
+    """The numbers of launches of one shape and similar length, in groups as large as memory allows.
 
-    Every program of a run goes on until the one with the longest loop has ended.
+    All programs of a run continue until the one with the longest loop has ended.
     """
     if not isinstance(kernel, JITTED):
         return []
@@ -96,19 +97,19 @@ def _groups(kernel: Any, launches: Sequence[Launch]) -> list[list[int]]:
 
 
 def _count(launch: Launch) -> int:
-    """The programs that run."""
+    """The number of programs that run."""
     return math.prod(n - first for n, first in zip(launch.grid, launch.skipped, strict=False))
 
 
 def _shape(launch: Launch) -> Any:
-    """What launches have in common that may run together: constants, and types of everything else."""
+    """What launches must share to run together: constants, and the types of everything else."""
     types = tuple((name, _type(value)) for name, value in launch.arguments.items())
     late = launch.skipped, tuple(sorted(launch.begins.items()))
     return types, tuple(sorted(launch.meta.items())), launch.outputs, late
 
 
 def _length(launch: Launch) -> int:
-    """The same for launches whose longest sides differ by less than a factor of eight."""
+    """A number shared by launches whose longest sides differ by less than a factor of eight."""
     sides = (side for value in launch.arguments.values() if isinstance(value, torch.Tensor) for side in value.shape)
     return max(sides, default=1).bit_length() // 3
 
@@ -122,7 +123,7 @@ def _type(value: Any) -> Any:
 
 
 def _lanes(meta: Mapping[str, Any]) -> int:
-    """Of the largest tile that these constants make, in two dimensions."""
+    """The lanes of the largest two-dimensional tile that these constants make."""
     sizes = sorted(value for value in meta.values() if isinstance(value, int) and value > 0)
     return math.prod(sizes[-2:])
 
@@ -138,7 +139,7 @@ class _Run:
         self.tensors: list[StackedTensor] = []
 
     def traces(self, builder: Builder, functions: RewrittenFunctions) -> list[Trace | None]:
-        """Of each launch, or None."""
+        """The trace of each clean launch; None for the others."""
         builder.begin(self.programs, self.memory)
         functions.get(self.kernel)(**self._arguments())
         self._doubt_unwritten()
@@ -165,7 +166,7 @@ class _Run:
         return traces
 
     def write_back(self) -> None:
-        """Change the outputs of the launches that have a trace."""
+        """Change the outputs of the clean launches."""
         for tensor in self.tensors:
             if tensor.is_output:
                 for i in self._clean():
@@ -176,7 +177,7 @@ class _Run:
         return clean
 
     def _arguments(self) -> dict[str, Any]:
-        """As `simulate` passes them, each for all launches."""
+        """The arguments as in `simulate`, each for all launches."""
         parameters = inspect.signature(function_of(self.kernel)).parameters
         given = [{**launch.arguments, **launch.meta} for launch in self.launches]
         if set(given[0]) - set(parameters):

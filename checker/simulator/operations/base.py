@@ -1,4 +1,4 @@
-"""What every operation of the builder shares: its result, with what the operands were known for."""
+"""The base of all operations: results inherit undefined lanes and NaN origins from their operands."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ import numpy as np
 
 from checker.simulator import numerics
 from checker.simulator.errors import Unsupported
-from checker.simulator.recorder import Recorder
 from checker.simulator.values import Handle, Pointer, isnan, merge_nan_origins, merge_taint
 
 
 class LoadsAndStores(Protocol):
-    """What operations need of memory."""
+    """What operations need from memory."""
 
     def load(self, ptr: Handle, mask: Handle | None, other: Handle | None, element: np.dtype) -> Handle: ...
 
@@ -23,19 +22,21 @@ class LoadsAndStores(Protocol):
 
     def barrier(self) -> None: ...
 
+    def dot(self) -> None: ...
+
 
 class Operations:
-    """The ground that the kinds of operations stand on: what they count, and how results inherit from operands.
+    """Counts operations, and passes undefined lanes and NaN origins from operands to results.
 
-    `nan_origin`, where given, is called with an operation's name when its result holds a NaN in a lane where no operand did,
-    and returns a number for that operation.
+    `nan_origin`, if given, numbers an operation, by its name, whose result holds a NaN in a lane where no operand does.
     """
 
     front = 0
-    """Axes of `Handle.data` before the tile's own: none, or one for programs that run side by side."""
+    """The number of axes of `Handle.data` before the tile's own: 1 if programs run side by side."""
 
-    def __init__(self, recorder: Recorder | None, nan_origin: Callable[[str], int] | None = None) -> None:
-        self.recorder = recorder
+    memory: LoadsAndStores
+
+    def __init__(self, nan_origin: Callable[[str], int] | None = None) -> None:
         self.nan_origin = nan_origin
         self.flops = 0
         self.lane_flops = 0
@@ -49,7 +50,7 @@ class Operations:
         self.flops += each * math.prod(data.shape[:-2])
 
     def result(self, name: str, data: Any, type_: Any, operands: Sequence[Handle]) -> Handle:
-        """The result of an elementwise operation, with what its operands were known for."""
+        """The result of an elementwise operation."""
         handle = Handle(data, type_)
         handle.taint = merge_taint((h.taint for h in operands), np.shape(data))
         if self.nan_origin is not None:
@@ -57,22 +58,22 @@ class Operations:
         return handle
 
     def track_nans(self, name: str, handle: Handle, operands: Sequence[Handle]) -> None:
-        """Remember where each NaN of `handle` came to be; operands have its shape or are scalars."""
+        """Record the origin of each NaN of `handle`; operands have its shape or are scalars."""
         nan = isnan(handle.data)
         if self.nan_origin is None or not nan.any():
             return
-        known = np.zeros(nan.shape, bool)
+        inherited = np.zeros(nan.shape, bool)
         for operand in operands:
-            known = known | isnan(operand.data)
+            inherited = inherited | isnan(operand.data)
         origins = merge_nan_origins(operands, nan.shape)
         origins = np.zeros(nan.shape, np.int32) if origins is None else np.where(nan, origins, 0)
-        new = nan & ~known
+        new = nan & ~inherited
         if new.any():
             origins = np.where(new, self.nan_origin(name) + 1, origins)
         handle.nan_origins = origins if origins.any() else None
 
     def nans_of(self, arg: Handle, move: Callable[[np.ndarray], np.ndarray]) -> Handle:
-        """Where `arg` holds NaN and where they come from, alone. Its lanes are moved, or reduced to the largest."""
+        """The NaNs of `arg` and their origins, in lanes that `move` rearranges or reduces to the largest."""
         nan = np.where(move(isnan(arg.data)), np.float32(np.nan), np.float32(0))
         return Handle(nan, arg.type, nan_origins=None if arg.nan_origins is None else move(arg.nan_origins))
 

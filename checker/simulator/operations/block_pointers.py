@@ -1,7 +1,7 @@
-"""Block pointers and tensor descriptors: a base address, a shape, strides, and where in it a block begins.
+"""Block pointers and tensor descriptors: a base address, a shape, strides, and where a block begins.
 
-Their lanes become addresses as those of any other load or store, so that what is told of these holds for them too. On a GPU
-before sm_90 the compiler does the same.
+Their lanes become ordinary addresses, so they get the same checks as any load or store. The compiler does the same for GPUs
+before sm_90.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import triton.language as tl
 
 from checker.simulator import numerics
 from checker.simulator.errors import Refused
-from checker.simulator.operations.base import LoadsAndStores, Operations
+from checker.simulator.operations.base import Operations
 from checker.simulator.trace import Guard
 from checker.simulator.values import Handle, Taint, merge_taint
 
 _ALIGNMENT = 16
-"""Bytes: the unit in which the hardware counts the address of a descriptor's tensor and the distance between its rows."""
+"""The hardware needs the address of a descriptor's tensor and the distance between its rows in multiples of so many bytes."""
 
 
 class BlockHandle(Handle):
-    """The address of a block inside a tensor: `data` is that of the tensor's first element, `offsets` say where the block begins."""
+    """A block inside a tensor: `data` is the address of the tensor's first element, the block begins at `offsets`."""
 
     __slots__ = ("block", "offsets", "padding", "shape", "strides")
 
@@ -51,14 +51,12 @@ class BlockHandle(Handle):
 
     @property
     def itemsize(self) -> int:
-        """Bytes of an element."""
+        """Bytes per element."""
         return max(1, int(self.element.primitive_bitwidth) // 8)
 
 
 class BlockPointers(Operations):
     """`tl.make_block_ptr` and `tl.advance`; loads and stores check the axes that `boundary_check` names."""
-
-    memory: LoadsAndStores
 
     def create_make_block_ptr(
         self,
@@ -97,14 +95,14 @@ class BlockPointers(Operations):
         return self.memory.load(lanes, mask, other, element)
 
     def _beside(self, scalar: Any, rank: int) -> np.ndarray:
-        """A scalar, or one for each program, beside tiles of `rank` dimensions."""
+        """A scalar, or one for each program, that broadcasts to tiles of `rank` dimensions."""
         return np.reshape(scalar, (-1,) * self.front + (1,) * rank)
 
     def _number(self, scalar: Handle, rank: int) -> np.ndarray:
         return self._beside(scalar.data, rank).astype(np.int64)
 
     def _indices(self, ptr: BlockHandle) -> list[np.ndarray]:
-        """Where along each axis of the tensor the lanes of the block lie. They broadcast to the block."""
+        """The indices of the block's lanes along each axis of the tensor; they broadcast to the block."""
         rank = len(ptr.block)
         return [
             self._number(offset, rank) + np.arange(n).reshape([-1 if a == axis else 1 for a in range(rank)])
@@ -114,7 +112,7 @@ class BlockPointers(Operations):
     def _lanes(
         self, ptr: BlockHandle, indices: Sequence[np.ndarray], checked: Iterable[int], guard: Guard
     ) -> tuple[Handle, Handle]:
-        """The address of each lane, and a mask: which lanes are below the shape and not below 0 along the axes `checked`."""
+        """The address of each lane, and a mask of the lanes within the shape along the axes `checked`."""
         rank, checked = len(indices), set(checked)
         shape = np.broadcast_shapes(*(index.shape for index in indices))
         steps = [index * self._number(stride, rank) for index, stride in zip(indices, ptr.strides, strict=True)]
@@ -140,7 +138,7 @@ class BlockPointers(Operations):
 
 
 class Descriptors(BlockPointers):
-    """`tl.make_tensor_descriptor`: every axis is checked, what lies outside is read as zero and never stored."""
+    """`tl.make_tensor_descriptor`: every axis is checked; lanes outside are read as zero and never stored."""
 
     def create_make_tensor_descriptor(
         self,
@@ -151,7 +149,7 @@ class Descriptors(BlockPointers):
         is_signed: bool,
         padding: Any = None,
     ) -> Handle:
-        """Raises Refused where the tensor does not lie as the hardware needs it."""
+        """Raises Refused for an alignment that the hardware cannot take."""
         nothing = [Handle(np.int32(0), tl.int32) for _ in shape]
         made = BlockHandle(base, shape, strides, nothing, block, padding)
         self.must_be_aligned(
@@ -168,12 +166,12 @@ class Descriptors(BlockPointers):
         return made
 
     def must_be_aligned(self, bytes: Any, message: str) -> None:
-        """Raises Refused with the number of bytes in the message where it is no multiple of `_ALIGNMENT`."""
+        """Raises Refused, with the number of bytes in the message, if it is no multiple of `_ALIGNMENT`."""
         if self.misaligned(bytes).any():
             raise Refused(message.format(bytes))
 
     def misaligned(self, bytes: Any) -> np.ndarray:
-        """For one program or for each, whether the hardware cannot take this number of bytes."""
+        """Whether this is no multiple of `_ALIGNMENT`, for one program or for each."""
         return np.atleast_1d(np.asarray(bytes) % _ALIGNMENT != 0)
 
     def create_descriptor_load(self, descriptor: BlockHandle, offsets: Sequence[Handle], *_: Any) -> Handle:
@@ -187,7 +185,7 @@ class Descriptors(BlockPointers):
     def create_descriptor_gather(
         self, descriptor: BlockHandle, rows: Handle, column: Handle, type_: Any, *_: Any
     ) -> Handle:
-        """The rows `rows` of a descriptor whose block is one row."""
+        """Gather these rows; the descriptor's block is one row."""
         lanes, mask = self._rows(descriptor, rows, column)
         return self._load_block(lanes, mask, descriptor.padding or _Zero, descriptor)
 
@@ -219,6 +217,6 @@ class Descriptors(BlockPointers):
 
 
 class _Zero:
-    """What lanes outside hold where no padding is named."""
+    """The padding of lanes outside if none is given."""
 
     name = "PAD_ZERO"

@@ -1,4 +1,4 @@
-"""`tl.dot`: products of tiles, what they cost, and how far undefined lanes and NaN reach."""
+"""`tl.dot`: the product, its cost, and the lanes that undefined values and NaN reach."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ class Dot(Operations):
         data = numerics.dot(np.asarray(a.data), np.asarray(b.data), np.asarray(c.data), name, self.element(c.type))
         m, k, n = a.data.shape[-2], a.data.shape[-1], b.data.shape[-1]
         self.count_dot_flops(data, 2 * m * k * n)
-        if self.recorder is not None:
-            self.recorder.dot()
+        self.memory.dot()
         handle = Handle(data, c.type)
         rows = None if a.taint is None else a.taint.moved(lambda lanes: lanes.any(-1, keepdims=True))
         columns = None if b.taint is None else b.taint.moved(lambda lanes: lanes.any(-2, keepdims=True))

@@ -1,4 +1,4 @@
-"""Element by element: arithmetic, comparisons, the functions of `tl.math`, `tl.where`, bits. Most are one line of a table."""
+"""Elementwise operations: arithmetic, comparisons, the functions of `tl.math`, `tl.where`, bits. Most are a line of a table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from checker.simulator.values import Handle, Pointer, isnan, merge_taint
 
 
 class Elementwise(Operations):
-    """The operations of the tables below are added to these. In a choice, `&` and `|` an undefined lane need not reach the result."""
+    """The tables below add more methods. In `tl.where`, `&` and `|`, an undefined lane may not reach the result."""
 
     def create_fma(self, x: Handle, y: Handle, z: Handle) -> Handle:
         data = np.asarray(numerics.fused_multiply_add(x.data, y.data, z.data))
@@ -48,7 +48,7 @@ class Elementwise(Operations):
 
 
 def _bitwise(ufunc: Any, deciding: bool | None) -> Callable[..., Handle]:
-    """`deciding` is the truth value that alone says what comes out: False & anything is False, True | anything is True."""
+    """`deciding` is the truth value that decides alone: False & anything is False, True | anything is True."""
 
     def operation(self: Elementwise, lhs: Handle, rhs: Handle) -> Handle:
         handle = Handle(ufunc(lhs.data, rhs.data), lhs.type)
@@ -56,8 +56,8 @@ def _bitwise(ufunc: Any, deciding: bool | None) -> Callable[..., Handle]:
         if handle.taint is not None and np.asarray(handle.data).dtype == bool and deciding is not None:
             decided = np.zeros(np.shape(handle.data), bool)  # which an undefined lane cannot change
             for side in (lhs, rhs):
-                known = ~side.taint.lanes if side.taint is not None else True
-                decided = decided | ((np.asarray(side.data) == deciding) & known)
+                defined = ~side.taint.lanes if side.taint is not None else True
+                decided = decided | ((np.asarray(side.data) == deciding) & defined)
             handle.data = np.where(decided, deciding, handle.data)
             handle.taint = handle.taint.moved(lambda lanes: lanes & ~decided)
         return handle
@@ -66,7 +66,7 @@ def _bitwise(ufunc: Any, deciding: bool | None) -> Callable[..., Handle]:
 
 
 def _shift(name: str, ufunc: Any, kind: str) -> Callable[..., Handle]:
-    """PTX shifts: by the width of the type or more gives 0, or copies of the sign."""
+    """PTX shifts: a shift by the width of the type or more gives 0, or copies of the sign."""
 
     def operation(self: Elementwise, lhs: Handle, rhs: Handle) -> Handle:
         own = np.asarray(lhs.data).dtype
@@ -85,7 +85,7 @@ def _shift(name: str, ufunc: Any, kind: str) -> Callable[..., Handle]:
 def _binary(
     name: str, compute: Callable[[Any, Any], Any], boolean: bool = False, flops: int = 0
 ) -> Callable[..., Handle]:
-    """`flops` is how many floating-point operations each element of the result counts for."""
+    """Each element of the result counts `flops` floating-point operations."""
 
     def operation(self: Elementwise, lhs: Handle, rhs: Handle) -> Handle:
         data = compute(lhs.data, rhs.data)
@@ -117,7 +117,7 @@ def _unordered(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 def _in_type(compute: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """`compute` done in fp32 at least and rounded back once."""
+    """`compute` in fp32 at least, rounded back once."""
 
     def function(a: Any) -> Any:
         a = np.asarray(a)
@@ -138,7 +138,7 @@ def _mod(a: Any, b: Any) -> Any:
 
 
 def _of_one_bit(compute: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Between truth values a sum or a difference is that of one bit: True + True is False."""
+    """Sums and differences of truth values have one bit: True + True is False."""
     return lambda a, b: np.logical_xor(a, b) if np.asarray(a).dtype == bool else compute(a, b)
 
 
@@ -173,7 +173,7 @@ _BITS: dict[str, Callable[..., Handle]] = {
 }
 
 _LANE_FLOPS = frozenset({name for name in _BINARY if name.startswith("create_f") or name.endswith("f")})
-"""The operations on two floating numbers, one FLOP an element."""
+"""Operations on two floats: one FLOP per element."""
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "LT": np.less,

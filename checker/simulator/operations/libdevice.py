@@ -1,7 +1,7 @@
 """Functions of libdevice, CUDA's library of mathematics: `tl.extra.libdevice.tanh` and its like.
 
-Computed in float64 and rounded once, which is within the errors that CUDA documents for them, a few units in the last place
-of the result. The `fast_` ones are made of the hardware's powers and logarithms of two in float32, as on a GPU.
+They are computed in float64 and rounded once, which is within CUDA's documented errors of a few units in the last place. The
+`fast_` functions use powers and logarithms of two in float32, as the hardware does.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _DOUBLE: dict[str, tuple[str, Compute]] = {
     "signbit": ("signbitf signbitd", np.signbit),
     "sqrt_rn": ("fsqrt_rn dsqrt_rn", np.sqrt),
 }
-"""By their name, what the library calls them for each type, and what they compute, in float64."""
+"""By name: the library's symbols for each type, and the function, computed in float64."""
 
 _LOG2_E, _LN_2 = np.float32(1.4426950408889634), np.float32(0.6931471805599453)
 _LOG2_10, _LOG10_2 = np.float32(3.321928094887362), np.float32(0.3010299956639812)
@@ -80,7 +80,7 @@ _SINGLE: dict[str, tuple[str, Compute]] = {
     "fast_sinf": ("fast_sinf", np.sin),
     "fast_tanf": ("fast_tanf", lambda a: np.sin(a) / np.cos(a)),
 }
-"""The same, computed in the type of the operands."""
+"""Likewise, computed in the type of the operands."""
 
 _BY_SYMBOL: dict[str, tuple[str, Compute, bool]] = {
     f"__nv_{symbol}": (name, compute, wide)
@@ -89,11 +89,11 @@ _BY_SYMBOL: dict[str, tuple[str, Compute, bool]] = {
     for symbol in symbols.split()
 }
 SIMULATED = frozenset(_DOUBLE) | frozenset(_SINGLE)
-"""The functions of libdevice that can be called."""
+"""The libdevice functions that are simulated."""
 
 
 class Libdevice(Operations):
-    """Calls into libdevice, by the symbol that the language resolves a function and its types to."""
+    """Calls into libdevice, by symbol."""
 
     def create_extern_elementwise(
         self, library: str, path: str, symbol: str, operands: Sequence[Handle], type_: Any, is_pure: bool

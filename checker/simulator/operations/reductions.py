@@ -1,7 +1,7 @@
-"""`tl.reduce` and `tl.associative_scan`: known combinations at NumPy's speed, all others by calling the combining function.
+"""`tl.reduce` and `tl.associative_scan`: known combinations at NumPy's speed, others by calling the combining function.
 
-Any combining function works on whole slices, in a tree that keeps the order of elements: log2(n) calls, and results that
-depend on nothing but associativity, as on a GPU. 16-bit sums round at every level of the tree.
+A combining function is called on whole slices, in a tree that keeps the order of elements. It takes log2(n) calls, and results
+depend only on associativity, as on a GPU. 16-bit sums round at every level of the tree.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from checker.simulator.values import Handle
 class Reductions:
     """Replaces `reduce` and `associative_scan` of Triton's language while a kernel runs.
 
-    `operations` are those of the launch, and count what is done; `device` calls a jitted function.
+    `operations` counts the work; `device` calls a jitted function.
     """
 
     def __init__(self, operations: Elementwise, device: Call) -> None:
         self.operations, self.device = operations, device
 
     def _count(self, data: np.ndarray) -> None:
-        """One FLOP an element; a combination that is called counts for itself."""
+        """One FLOP per element; a combining function counts its own."""
         if numerics.is_float(data.dtype):
             self.operations.count_flops(data, 1)
 
@@ -140,14 +140,14 @@ class Reductions:
 
 
 def _handles(input: Any) -> tuple[list[Handle], bool]:
-    """Of one tensor or of several, and whether there are several."""
+    """The handles of one tensor or of several, and whether there are several."""
     if is_tensor(input):
         return [handle_of(input)], False
     return [handle_of(tensor) for tensor in input], True
 
 
 def _axis_of(what: str, axis: Any, rank: int) -> int:
-    """The axis counted from the first. Raises ValueError where a tile of `rank` dimensions has none such."""
+    """The axis counted from the first. Raises ValueError if a tile of `rank` dimensions does not have it."""
     axis = int(axis)
     if not -rank <= axis < rank:
         raise ValueError(f"a {what} along axis {axis} of a tile of {rank} dimensions")
@@ -155,7 +155,7 @@ def _axis_of(what: str, axis: Any, rank: int) -> int:
 
 
 def _running_sum(data: np.ndarray, axis: int) -> np.ndarray:
-    """Sums in the element type. Of floats: of pairs, then of pairs of pairs, as threads and warps do it, and not one after another."""
+    """Running sums in the element type. Floats are added in pairs, then pairs of pairs, as threads and warps do."""
     if not numerics.is_float(data.dtype):
         return np.add.accumulate(data, axis=axis, dtype=data.dtype)
     parts, step = np.moveaxis(data, axis, -1).copy(), 1
@@ -166,9 +166,9 @@ def _running_sum(data: np.ndarray, axis: int) -> np.ndarray:
 
 
 def _sum(data: np.ndarray, axis: int) -> Any:
-    """Sum in the element type; 16-bit floats halve the axis again and again, rounding each time.
+    """Sum in the element type; for 16-bit floats the axis is halved repeatedly, with a rounding each time.
 
-    Numbers are added in an order that does not depend on how NumPy happens to hold them.
+    The order of additions does not depend on NumPy's memory layout.
     """
     if not numerics.is_float(data.dtype) or data.dtype.itemsize >= 4:
         return np.add.reduce(np.ascontiguousarray(data), axis=axis, dtype=data.dtype)

@@ -1,4 +1,4 @@
-"""Lanes made, rearranged, put together and counted."""
+"""Operations that make, rearrange, combine and count lanes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs side by side, and what has to run by itself: loops, conditions, findings, groups, time."""
+"""Which launches run side by side, and which are left to `simulate`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from triton.language.semantic import TritonSemantic
 
 from checker.puzzle import Launch
 from checker.simulator import SimulationError, simulate, simulate_together
-from checker.simulator.lockstep import together
 from tests.simulator.kernels import copied_by_descriptors
 from tests.simulator.launching import HEAD, loaded, nans, ragged
 from tests.simulator.lockstep.differential import compared_launches
@@ -123,7 +122,7 @@ def by_descriptors(x_ptr, y_ptr, lengths_ptr, N, BLOCK: tl.constexpr):
     tl.store(y_ptr + row, total)
 
 
-FOLLOWED = [to_its_own_length, backwards, while_halving, conditions, in_a_helper, reductions, by_descriptors]
+KERNELS = [to_its_own_length, backwards, while_halving, conditions, in_a_helper, reductions, by_descriptors]
 if hasattr(TritonSemantic, "make_block_ptr"):  # newer Triton has none
 
     @triton.jit
@@ -140,7 +139,7 @@ if hasattr(TritonSemantic, "make_block_ptr"):  # newer Triton has none
         x = tl.load(row_block, boundary_check=(1,), padding_option="zero")
         tl.store(y_ptr + row, total + tl.sum(x))
 
-    FOLLOWED.append(by_block_pointers)
+    KERNELS.append(by_block_pointers)
 
 
 def rows(lengths: list[int], n: int = 16, block: int = 16) -> Launch:
@@ -161,14 +160,10 @@ def both_ways(kernel, *launches: Launch) -> list[bool]:
     return difference.together
 
 
-@pytest.mark.parametrize("kernel", FOLLOWED, ids=lambda k: k.fn.__name__)
-@pytest.mark.parametrize("lengths", [[3, 3], [0, 5, 16, 1], [0, 0, 7]], ids=str)
-def test_programs_that_part(kernel, lengths):
-    assert all(both_ways(kernel, rows(lengths)))
-
-
-@pytest.mark.parametrize("kernel", FOLLOWED, ids=lambda k: k.fn.__name__)
-def test_launches_that_part(kernel):
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: k.fn.__name__)
+def test_programs_and_launches_may_take_different_branches(kernel):
+    for lengths in ([3, 3], [0, 5, 16, 1], [0, 0, 7]):
+        assert all(both_ways(kernel, rows(lengths)))
     assert all(both_ways(kernel, rows([3, 9, 0]), rows([16]), rows([1, 1], n=40), rows([33, 2], n=40)))
 
 
@@ -184,7 +179,7 @@ def statements(tmp_path, *lines: str):
     return loaded(tmp_path, source + "".join(f"    {line}\n" for line in (*given, *lines)))
 
 
-NOT_FOLLOWED = {
+UNSUPPORTED = {
     "an atomic": ["tl.atomic_add(y_ptr + row, 1.0)"],
     "a print": ["tl.device_print('x', x)", "tl.store(y_ptr + row, 1.0)"],
     "an atomic through a descriptor": [
@@ -217,7 +212,7 @@ NOT_FOLLOWED = {
         "tl.store(y_ptr + row, tl.sum(x))",
     ],
 }
-FOUND = {
+FINDINGS = {
     "outside its tensor": ["tl.store(y_ptr + row + (length > 4), 1.0)"],
     "a load outside": ["tl.store(y_ptr + row, tl.load(x_ptr + N * N + offs).sum())"],
     "never stored": ["tl.store(y_ptr + row, 1.0, mask=length > 4)"],
@@ -250,15 +245,15 @@ FOUND = {
 }
 
 
-@pytest.mark.parametrize("what", [*NOT_FOLLOWED, *FOUND])
-def test_what_runs_by_itself(what, tmp_path):
-    """Nothing is changed; `simulate` then runs it to its end."""
-    launch, kernel = rows([3, 9, 0]), statements(tmp_path, *{**NOT_FOLLOWED, **FOUND}[what])
-    assert both_ways(kernel, launch) == [False]
-    assert bool(simulate(kernel, launch).findings) == (what in FOUND)
+def test_unsupported_operations_and_findings_are_left_to_simulate(tmp_path):
+    """`simulate_together` changes nothing then."""
+    for what, lines in {**UNSUPPORTED, **FINDINGS}.items():
+        launch, kernel = rows([3, 9, 0]), statements(tmp_path, *lines)
+        assert both_ways(kernel, launch) == [False], what
+        assert bool(simulate(kernel, launch).findings) == (what in FINDINGS), what
 
 
-def test_only_the_launch_with_the_finding_runs_by_itself(tmp_path):
+def test_only_the_launch_with_the_finding_is_left_to_simulate(tmp_path):
     kernel = statements(tmp_path, "tl.store(y_ptr + row, tl.sum(x), mask=length < 10)")
     assert both_ways(kernel, rows([3, 9]), rows([3, 10]), rows([0])) == [True, False, True]
 
@@ -274,30 +269,6 @@ def test_a_failure_is_left_to_the_launch_itself(tmp_path):
 def test_a_loop_without_end_is_left_after_its_time(loop, tmp_path):
     kernel = statements(tmp_path, *loop, "tl.store(y_ptr + row, tl.sum(x))")
     assert simulate_together(kernel, [rows([3, 9])], 0.2) == [None]
-
-
-def counted_runs(monkeypatch):
-    sizes: list[int] = []
-    run = together._Run.traces
-    monkeypatch.setattr(together._Run, "traces", lambda self, *a: sizes.append(len(self.launches)) or run(self, *a))
-    return sizes
-
-
-def test_launches_of_one_shape_are_one_run(monkeypatch):
-    sizes = counted_runs(monkeypatch)
-    launches = [rows([3, 9]), rows([3, 9], block=32, n=32), rows([5, 0, 1]), rows([1, 2], n=17)]
-    assert all(both_ways(to_its_own_length, *launches))
-    wide = replace(launches[0], arguments={**launches[0].arguments, "N": 2**31 + 8, "x_ptr": torch.randn(2, 16)})
-    half = replace(launches[0], arguments={**launches[0].arguments, "x_ptr": torch.randn(2, 16).half()})
-    simulate_together(to_its_own_length, [launches[0], half, wide], 10.0)
-    assert sizes == [3, 1, 1, 1, 1]
-
-
-def test_a_large_group_is_cut(monkeypatch):
-    sizes = counted_runs(monkeypatch)
-    monkeypatch.setattr(together, "MOST_LANES", 16 * 5)
-    assert all(both_ways(to_its_own_length, rows([3, 9]), rows([3, 9]), rows([5, 0]), rows([1] * 7)))
-    assert sizes == [2, 1, 1]
 
 
 def test_one_program_runs_by_itself():
