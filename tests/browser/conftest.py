@@ -8,7 +8,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -41,7 +40,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def lab(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """JupyterLab on a free port, without a token, over a copy of the course; no setting of this machine reaches it."""
+    """JupyterLab on a free port, without a token, over a copy of the course."""
     home = tmp_path_factory.mktemp("lab")
     course = home / "course"
     course.mkdir()
@@ -71,28 +70,17 @@ def lab(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 def command(course: Path, port: int) -> list[str]:
     options = ["--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0"]
-    options += [
-        f"--ServerApp.root_dir={course}",
-        "--ServerApp.disable_check_xsrf=True",
-        "--IdentityProvider.token=",
-        "--PasswordIdentityProvider.password_required=False",
-    ]
-    return [sys.executable, "-m", "jupyterlab", *options]
+    options += [f"--ServerApp.root_dir={course}", "--ServerApp.disable_check_xsrf=True", "--IdentityProvider.token="]
+    return [sys.executable, "-m", "jupyterlab", *options, "--PasswordIdentityProvider.password_required=False"]
 
 
 def environment(home: Path) -> dict[str, str]:
-    kept = {
-        name: value for name, value in os.environ.items() if not name.startswith(("JUPYTER", "IPYTHON", "TILE_BY_TILE"))
-    }
-    return kept | {
-        "JUPYTER_CONFIG_DIR": str(home / "config"),
-        "JUPYTER_DATA_DIR": str(home / "data"),
-        "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
-        "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
-        "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"),
-        "IPYTHONDIR": str(home / "ipython"),
-        "PYTHONPATH": str(home / "course"),
-    }
+    """The machine's environment without its Jupyter settings, which could change the test."""
+    foreign = ("JUPYTER", "IPYTHON", "TILE_BY_TILE")
+    own = {f"JUPYTER_{name.upper()}_DIR": str(home / name) for name in ("config", "data", "runtime")}
+    own |= {f"JUPYTERLAB_{name.upper()}_DIR": str(home / name) for name in ("settings", "workspaces")}
+    own |= {"IPYTHONDIR": str(home / "ipython"), "PYTHONPATH": str(home / "course")}
+    return {name: value for name, value in os.environ.items() if not name.startswith(foreign)} | own
 
 
 def wait_for(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
@@ -109,25 +97,17 @@ def wait_for(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
 
 
 @pytest.fixture
-def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """A page in a window of its own; if the test fails, a picture of it is kept and its path printed."""
+def page(browser: Browser) -> Iterator[Page]:
+    """A page in its own window."""
     context = browser.new_context(viewport={"width": 1280, "height": 1400})
     context.set_default_timeout(PATIENCE * 1000)
-    page = context.new_page()
-    said: list[str] = []
-    page.on("pageerror", lambda error: said.append(str(error)))
-    yield page
-    if getattr(request.node, "went_wrong", False):
-        folder = Path(tempfile.mkdtemp(prefix="tile-by-tile-browser-"))
-        page.screenshot(path=folder / "page.png", full_page=True)
-        (folder / "page.html").write_text(page.content())
-        print(f"what the browser showed: {folder}/page.png; errors in the page: {said or 'none'}")
+    yield context.new_page()
     context.close()
 
 
 @pytest.fixture
 def notebook(lab: Lab, page: Page, request: pytest.FixtureRequest) -> Iterator[Notebook]:
-    """The notebook that a test's module names in STEM, in a copy of its own with a kernel of its own, its first cell run."""
+    """A fresh copy of the notebook in the module's STEM, with its own kernel and its first cell run."""
     stem = request.module.STEM
     name = f"{stem}-{request.node.name.replace('test_', '')}.ipynb"
     shutil.copy(ROOT / "notebooks" / f"{stem}.ipynb", lab.course / "notebooks" / name)
@@ -136,19 +116,3 @@ def notebook(lab: Lab, page: Page, request: pytest.FixtureRequest) -> Iterator[N
     opened.run("from checker import check")
     yield opened
     opened.stop_kernels()
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
-    report = yield
-    item.went_wrong = report.failed or getattr(item, "went_wrong", False)  # type: ignore[attr-defined]
-    return report
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    unseen = [r for r in terminalreporter.getreports("skipped") if "tests/browser/" in r.nodeid]
-    if unseen:
-        terminalreporter.section("browser tests", sep="!", red=True, bold=True)
-        terminalreporter.line(
-            f"{len(unseen)} BROWSER TESTS WERE NOT RUN: no Chromium. Debian: sudo apt install chromium"
-        )

@@ -1,4 +1,4 @@
-"""JupyterLab as a person works with it: find a cell by what is in it, type, run, look below it."""
+"""JupyterLab as a person uses it: find a cell by its text, type, run, look at the output."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ class Lab:
 
 @dataclass(frozen=True)
 class Notebook:
-    """One notebook in one page. A cell is named by a text that only its source holds."""
+    """One notebook in one page. Cells are found by a text in their source."""
 
     lab: Lab
     page: Page
     path: str
 
     def open(self) -> None:
-        """Open it for somebody who has solved nothing yet, whatever an earlier test has solved."""
-        for kept in Workspace(self.lab.course).ours.glob("progress.json*"):
-            kept.unlink()
-        # give it its kernel, so that JupyterLab finds one and asks for none
-        wanted = {"path": self.path, "name": self.path, "type": "notebook", "kernel": {"name": "python3"}}
-        expect(self.page.request.post(self.sessions, data=wanted, timeout=120_000)).to_be_ok()
-        # where a slow machine makes JupyterLab ask for a kernel all the same, take the one it offers
+        """Open the notebook as a learner who has solved nothing yet."""
+        for file in Workspace(self.lab.course).ours.glob("progress.json*"):
+            file.unlink()
+        # Start its kernel, so that JupyterLab does not ask for one.
+        session = {"path": self.path, "name": self.path, "type": "notebook", "kernel": {"name": "python3"}}
+        expect(self.page.request.post(self.sessions, data=session, timeout=120_000)).to_be_ok()
+        # On a slow machine JupyterLab may still ask; accept its offer.
         accept = self.page.locator(".jp-Dialog .jp-mod-accept")
         self.page.add_locator_handler(accept, lambda button: button.click())
-        # a workspace of its own: the shared one would open the notebooks of earlier tests again
+        # A separate workspace, because the shared one would reopen the notebooks of earlier tests.
         workspace = Path(self.path).stem
         address = f"{self.lab.address}/lab/workspaces/{workspace}/tree/{self.path}"
         self.page.goto(address, wait_until="domcontentloaded")
@@ -56,21 +56,21 @@ class Notebook:
             self.page.request.delete(f"{self.sessions}/{session['id']}", timeout=120_000)
 
     def wait_until_idle(self) -> None:
-        """Until no cell runs or waits for its turn."""
+        """Wait until no cell runs or is queued."""
         expect(self.page.locator("#jp-main-statusbar")).to_contain_text("| Idle", timeout=RUN_PATIENCE)
 
     def cell(self, text: str) -> Locator:
-        """The code cell whose source holds `text`; the first, where an exercise asks for the same again."""
+        """The first code cell whose source contains `text`."""
         return self.page.locator(".jp-CodeCell", has=self.page.locator(".jp-InputArea-editor", has_text=text)).first
 
     def write(self, text: str, source: str) -> None:
-        """Replace the source of the cell that holds `text`."""
+        """Replace the source of the cell that contains `text`."""
         self.cell(text).locator(".cm-content").click()
         self.page.keyboard.press("Control+a")
         self.page.keyboard.insert_text(source)
 
     def type_below(self, text: str, line: str, code: list[str]) -> None:
-        """Put the cursor behind `line` in the cell that holds `text`, and type `code` below it, key by key."""
+        """Type `code`, key by key, below `line` in the cell that contains `text`."""
         self.cell(text).locator(".cm-line", has_text=line).first.click()
         self.page.keyboard.press("End")
         for typed in code:
@@ -78,12 +78,12 @@ class Notebook:
             self.page.keyboard.type(typed)
 
     def run(self, text: str) -> Locator:
-        """Run the cell that holds `text`, wait for its end, and give its output."""
+        """Run the cell that contains `text` to its end and return its output."""
         self.wait_until_idle()
         cell = self.cell(text)
         prompt = cell.locator(".jp-InputPrompt").first
         before = prompt.inner_text()
-        # JupyterLab drops a key that comes while it is still putting the page together: press until it is heard
+        # JupyterLab drops keys while it builds the page, so press until the cell runs.
         for _ in range(10):
             self._choose_kernel()
             cell.locator(".cm-content").click()
@@ -95,7 +95,7 @@ class Notebook:
         return cell.locator(".jp-Cell-outputArea")
 
     def _choose_kernel(self) -> None:
-        """Answer JupyterLab where it asks for the kernel: it does when a cell is run before the started one is known to it."""
+        """Accept JupyterLab's offer if it asks for a kernel, as it does before it notices the one that was started."""
         asking = self.page.locator(".jp-Dialog", has_text="Select Kernel")
         if asking.count():
             asking.locator("button.jp-mod-accept").click()

@@ -1,4 +1,4 @@
-"""A learner in notebook 01: the right kernel and its film, a wrong one and its diagnosis, one that never ends."""
+"""A learner in notebook 01 types the right kernel, gets a green card and plays the film."""
 
 from __future__ import annotations
 

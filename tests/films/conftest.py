@@ -1,6 +1,6 @@
-"""A Chromium of its own for the film's tests, driven from a thread of its own.
+"""A separate Chromium for the tests of films, driven from its own thread.
 
-Playwright's synchronous calls allow one driver per thread, and other rooms keep theirs open for the whole session.
+Playwright's synchronous calls allow one driver per thread, and other tests keep theirs open for the whole session.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ def browser_thread() -> Iterator[ThreadPoolExecutor]:
 @pytest.fixture(scope="session")
 def chrome(browser_thread: ThreadPoolExecutor) -> Iterator[Any]:
     """A running browser; call it only in `browser_thread`, where tests marked ``browser`` run."""
-    found = chromium()
+    path = chromium()
     from playwright.sync_api import sync_playwright
 
     driver = browser_thread.submit(lambda: sync_playwright().start()).result()
-    browser = browser_thread.submit(lambda: driver.chromium.launch(executable_path=found, args=OPTIONS)).result()
+    browser = browser_thread.submit(lambda: driver.chromium.launch(executable_path=path, args=OPTIONS)).result()
     yield browser
     browser_thread.submit(browser.close).result()
     browser_thread.submit(driver.stop).result()
@@ -40,7 +40,7 @@ def chrome(browser_thread: ThreadPoolExecutor) -> Iterator[Any]:
 
 @pytest.fixture
 def show(chrome: Any, browser_thread: ThreadPoolExecutor, tmp_path: Path) -> Iterator[Callable[..., Page]]:
-    """Open HTML in a page of its own; an error on the page's console fails the test."""
+    """Open HTML in a new page; a console error or an outside request fails the test."""
     errors: list[str] = []
     contexts = []
 
@@ -71,7 +71,7 @@ def show(chrome: Any, browser_thread: ThreadPoolExecutor, tmp_path: Path) -> Ite
 def axe() -> str:
     path = find_axe()
     if path is None:
-        pytest.skip("there is no axe-core: WHETHER EVERYONE CAN READ CARDS AND FILMS IS NOT TESTED (tools/browser.py)")
+        pytest.skip("there is no axe-core: THE ACCESSIBILITY OF CARDS AND FILMS IS NOT TESTED (tools/browser.py)")
     return path.read_text("utf-8")
 
 

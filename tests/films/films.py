@@ -1,4 +1,4 @@
-"""Films of real kernels, run through the real simulator at the film's own size."""
+"""Films of real kernels, simulated at the film's own case."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.view.verdicts import solution
 
 @dataclass
 class Shot:
-    """One run: what was seen, of what, with which values."""
+    """One simulated run, and everything its film is made from."""
 
     puzzle: Puzzle
     case: Case
@@ -62,11 +62,11 @@ def edited(name: str, *edits: tuple[str, str]) -> KernelSource:
 
 
 def moved(name: str, line: str, after: str) -> KernelSource:
-    """The solution with its last line that holds `line` moved behind the last one that holds `after`."""
+    """The solution, with its last line containing `line` moved behind its last line containing `after`."""
     source = solution(name)
     lines = source.source.splitlines(keepends=True)
-    taken = lines.pop(max(i for i, text in enumerate(lines) if line in text))
-    lines.insert(max(i for i, text in enumerate(lines) if after in text) + 1, taken)
+    line_moved = lines.pop(max(i for i, text in enumerate(lines) if line in text))
+    lines.insert(max(i for i, text in enumerate(lines) if after in text) + 1, line_moved)
     return replace(source, source="".join(lines))
 
 

@@ -1,4 +1,4 @@
-"""The layout of a stage: things that share an axis are aligned, and nothing overlaps."""
+"""On a stage, tensors that share an axis are aligned, and nothing overlaps."""
 
 from __future__ import annotations
 
@@ -54,12 +54,6 @@ def test_states_of_chunks_are_in_a_row(tmp_path: Path) -> None:
     assert [tile.box for tile in stored["s_ptr"]] == [(0, 16, c * 19, c * 19 + 16) for c in range(4)]
     assert [tile.box for tile in stored["z_ptr"]] == [(0, 16, c * 19, c * 19 + 1) for c in range(4)]
     assert stored["s_ptr"][1].label == "[0, 0, 1, 0:16, 0:16]", "the indices of the tensor"
-
-
-def test_a_vector_of_rows_stands_upright(tmp_path: Path) -> None:
-    layout = films.solved("merge_softmax_stats", tmp_path).film.layout
-    l_part, m = layout.tensor("l_part_ptr"), layout.tensor("m_ptr")
-    assert span(m, "y") == span(l_part, "y")
 
 
 def test_tiles_past_the_end_have_room(tmp_path: Path) -> None:

@@ -1,8 +1,7 @@
-"""The film of a kernel that does not pass: it says so, marks the wrong elements, and the step that stores the first of them."""
+"""The film of a failing kernel says so, and marks the wrong elements and the step that stores the first of them."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,7 +28,7 @@ from tests.films.films import flaws_of
 def test_wrong_elements_turn_red_when_they_are_stored(name: str, mistake: str, output: str, tmp_path: Path) -> None:
     source = films.wrong(name, mistake) if mistake else films.solution(name)
     shot = films.shoot(name, source, tmp_path)
-    if not mistake:  # of a right kernel some elements are called wrong
+    if not mistake:  # make some elements of a right kernel wrong
         shot.values[output][..., 1:3] += 1.0
     flaws = flaws_of(shot)
     shot = replace(shot, flaws=flaws)
@@ -54,23 +53,14 @@ def test_wrong_elements_turn_red_when_they_are_stored(name: str, mistake: str, o
     assert red(len(film.steps) - 1).count("first-wrong") == 1
 
 
-def test_numbers_tell_what_the_first_wrong_element_should_be(tmp_path: Path) -> None:
-    shot = films.shoot("online_softmax", films.wrong("online_softmax", "sum_not_rescaled"), tmp_path)
-    flaws = flaws_of(shot)
-    got, expected = flaws.outputs["y_ptr"].words
-    html = replace(shot, flaws=flaws).html
-    assert f"should be {expected}" in re.sub(r"<script.*?</script>", "", html, flags=re.DOTALL)
-    assert got != expected
-
-
-def test_a_case_that_is_right_still_says_that_the_kernel_does_not_pass(tmp_path: Path) -> None:
+def test_a_kernel_that_fails_elsewhere_does_not_look_right(tmp_path: Path) -> None:
     verdict = "This kernel does not pass. Online softmax uses memory unsafely."
     shot = replace(films.solved("online_softmax", tmp_path), flaws=Flaws(verdict))
     assert verdict in shot.html
     assert shot.film.notes == []
 
 
-def test_what_nobody_stores_is_wrong_from_the_beginning(tmp_path: Path) -> None:
+def test_an_element_that_no_step_stores_is_wrong_from_the_start(tmp_path: Path) -> None:
     shot = films.solved("vector_add", tmp_path)
     stores = [e for e in shot.trace.events if e.kind != "store" or e.program != (2, 0, 0)]
     shot = replace(shot, trace=replace(shot.trace, events=[replace(e, step=i) for i, e in enumerate(stores)]))

@@ -1,4 +1,4 @@
-"""The film as a file: complete, small, escaped, and the same picture with and without its script."""
+"""The film as a file is complete, small, escaped, and readable without its script."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ import pytest
 
 from checker.course import PUZZLES
 from checker.films.page import FRAMES, film_document, film_html, film_svg
-from checker.films.scene import Scenes, Stage
-from checker.films.stage import stage
 from checker.simulator.trace import Event, Finding, TensorInfo, Tile, Trace
 from checker.submission.kernel import KernelSource, Piece
 from checker.view.formats import number, size
@@ -47,7 +45,7 @@ def test_findings_of_a_real_kernel_are_marked_at_their_step(tmp_path: Path) -> N
     assert all(shot.trace.events[at].out_of_bounds for at in marked)
 
 
-def test_long_traces_keep_whole_programs_and_say_what_is_left_out(long: films.Shot) -> None:
+def test_long_films_keep_whole_programs_and_report_what_is_left_out(long: films.Shot) -> None:
     data = data_of(long.html)
     assert len(long.html) < 250_000
     per_program = len(long.trace.events) // 64
@@ -71,7 +69,7 @@ def test_a_moving_picture_shows_one_frame_after_another(long: films.Shot, tmp_pa
     assert longer.count('class="frame-of-film"') <= FRAMES
 
 
-def test_everything_of_the_learners_is_escaped() -> None:
+def test_a_learners_text_is_escaped() -> None:
     text = f'"""{HOSTILE}"""\nX = """{HOSTILE}"""  # {HOSTILE}\nload({HOSTILE!r})\n'
     source = KernelSource("row_softmax", HOSTILE, text, (Piece(1, 3, HOSTILE, 1),))
     event = Event(
@@ -95,10 +93,10 @@ def test_everything_of_the_learners_is_escaped() -> None:
     assert "<title>" + HOSTILE not in film_document(html, HOSTILE)
 
 
-def test_static_frame_says_all_without_a_script(tmp_path: Path) -> None:
+def test_the_first_frame_is_readable_without_a_script(tmp_path: Path) -> None:
     html = re.sub(r"<(script|style).*?</\1>", "", films.solved("row_softmax", tmp_path).html, flags=re.DOTALL)
     words = " ".join(Page(html).text.split())
-    for said in (
+    for text in (
         "4 programs, 4 loads, 4 stores",
         "x[0, 0:7]",
         "program 0",
@@ -106,31 +104,20 @@ def test_static_frame_says_all_without_a_script(tmp_path: Path) -> None:
         "112 B of 112 B",
         "Program 3 stores y[3, 0:7]",
     ):
-        assert said in words
+        assert text in words
     assert html.count("<figure>") == 4
     assert html.count('<span class="current">') == 1
     assert html.count('fill="#') > 20, "colours must not depend on the style sheet"
 
 
-def test_values_of_an_output_appear_at_their_last_store(tmp_path: Path) -> None:
-    shot = films.solved("row_softmax", tmp_path, M=2, N=3)
-    events = [*shot.trace.events, *shot.trace.events[1:2]]
-    twice = replace(shot.trace, events=[replace(e, step=i) for i, e in enumerate(events)])
-    film = replace(shot, trace=twice).film
-    scenes = Scenes([s.program for s in film.steps])
-    stage(film, scenes)
-    shown = [Stage(scenes, k).value(("y_ptr", 0, 0)) for k in (0, 1, 2)]
-    assert shown == ["", "…", number(float(shot.values["y_ptr"][0, 0]), 5)]
-
-
-def test_empty_trace_is_said_and_not_drawn() -> None:
+def test_an_empty_trace_gets_a_message_instead_of_a_film() -> None:
     trace = Trace((1, 1, 1), {}, [], [], {}, {})
     html = film_html(trace, SOFTMAX, films.solution("row_softmax"))
     assert "neither loads nor stores" in html
     assert "<script" not in html
 
 
-def test_numbers_are_short_and_honest() -> None:
+def test_numbers_are_short_and_rounded_correctly() -> None:
     for value, width, text in (
         (0.0, 5, "0"),
         (float("nan"), 5, "NaN"),

@@ -1,4 +1,4 @@
-"""The running state against its exact values: wrong kernels are marked at the right chunk, right ones never."""
+"""A film marks where the running state departs from its exact value."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ def test_a_divergence_is_reported_once_with_its_exact_value(tmp_path: Path) -> N
     assert shot.html.count('class="finding"') == 1
     assert "1 other program goes wrong too" in shot.html
 
-
-# ---- a state in memory: every visit of a tile of rows leaves numbers behind -------------------------------
 
 PAST_THE_ENDS = {"H": 2, "N_Q": 37, "N_KV": 40, "D": 16}
 

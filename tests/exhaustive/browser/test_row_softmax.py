@@ -1,4 +1,4 @@
-"""The long tests beside `tests/browser/test_row_softmax.py`."""
+"""A learner in notebook 01: a wrong kernel and its diagnosis, an endless one, unrun edits, hints, and the way on."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from playwright.sync_api import Locator, expect
 from checker.course import LADDER
 from checker.verbs.ipython import QUEUED
 from tests.browser.lab import Notebook
-from tests.browser.test_row_softmax import CHECK_CELL, SOLUTION, STUB_CELL
+from tests.browser.test_row_softmax import CHECK_CELL, SOLUTION, STEM, STUB_CELL
 
+__all__ = ["STEM"]  # the fixture `notebook` opens this notebook
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 
 def checked(notebook: Notebook, source: str) -> Locator:
-    """The card of a kernel that is put into its cell."""
+    """Put a kernel into its cell, check it, and return the card."""
     notebook.write(STUB_CELL, source)
     notebook.run(STUB_CELL)
     return notebook.run(CHECK_CELL).locator(".tbt-card")
@@ -52,13 +53,6 @@ def test_endless_loop_ends_as_a_timeout_and_the_notebook_goes_on(notebook: Noteb
     expect(card.locator(".gates")).to_contain_text("values: took too long")
 
     expect(checked(notebook, SOLUTION)).to_have_class("tbt-card good")
-
-
-def test_figures_are_shown(notebook: Notebook) -> None:
-    figures = notebook.page.locator(".jp-MarkdownCell img")
-    expect(figures).to_have_count(2)
-    for figure in figures.all():
-        assert figure.evaluate("image => image.decode().then(() => image.naturalWidth)") > 400
 
 
 def test_a_cell_that_was_edited_and_not_run_is_not_shown_green(notebook: Notebook) -> None:

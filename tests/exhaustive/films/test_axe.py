@@ -1,9 +1,11 @@
-"""The long tests beside `tests/films/test_axe.py`."""
+"""axe-core finds no serious accessibility problem in films and cards, light and dark."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,10 +13,10 @@ from checker.films.page import card_film, linked
 from checker.view.card import card_html
 from tests.films import films
 from tests.films.films import flaws_of, serious
-from tests.films.test_axe import Open
 from tests.view import verdicts
 
 pytestmark = pytest.mark.browser
+Open = Callable[..., Any]
 
 
 def pages(kind: str, tmp_path: Path) -> str:
@@ -38,3 +40,8 @@ def test_axe_finds_nothing_serious(show: Open, axe: str, kind: str, scheme: str,
     if kind != "cards":
         page.locator(".scrub:visible").first.fill("2")
     assert serious(page, axe) == []
+
+
+def test_axe_finds_pale_text_and_nameless_buttons(show: Open, axe: str) -> None:
+    page = show('<p style="color:#ccc;background:#fff">pale</p><button></button>')
+    assert {rule for rule, *_ in serious(page, axe)} == {"color-contrast", "button-name"}

@@ -1,4 +1,4 @@
-"""The site in Chromium, as people see it who look before they install: built by tools/site.py, with every outside request refused."""
+"""The site in Chromium, as a visitor sees it; every request to another host is refused."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def site() -> Iterator[str]:
 
 @pytest.fixture
 def page(request: pytest.FixtureRequest, chrome: Any, browser_thread: ThreadPoolExecutor, site: str) -> Iterator[Page]:
-    """A page in the asked colour scheme; what it asks of other hosts, and errors of its scripts, fail the test."""
-    wrong: list[str] = []
+    """A page in the requested colour scheme; requests to other hosts and script errors fail the test."""
+    problems: list[str] = []
 
     def refuse(route: Any) -> None:
-        wrong.append(f"asks for {route.request.url}")
+        problems.append(f"asks for {route.request.url}")
         route.abort()
 
     def opened() -> Page:
@@ -58,25 +58,25 @@ def page(request: pytest.FixtureRequest, chrome: Any, browser_thread: ThreadPool
         )
         page = context.new_page()
         page.route(lambda address: not address.startswith((site, "data:")), refuse)
-        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("pageerror", lambda error: problems.append(str(error)))
         return page
 
     page = browser_thread.submit(opened).result()
     yield page
     browser_thread.submit(page.context.close).result()
-    assert wrong == []
+    assert problems == []
 
 
 @pytest.mark.parametrize("page", ["light", "dark"], indirect=True)
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_is_whole_and_can_be_read_by_everyone(page: Page, site: str, axe: str, name: str) -> None:
+def test_a_page_is_complete_and_accessible(page: Page, site: str, axe: str, name: str) -> None:
     page.goto(f"{site}/{name}")
     assert page.locator("h1").count() == 1
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert serious(page, axe) == []
 
 
-def test_a_film_plays_by_itself_and_stops_when_asked(page: Page, site: str) -> None:
+def test_a_film_plays_by_itself_and_can_be_paused(page: Page, site: str) -> None:
     page.goto(f"{site}/index.html")
     step = page.locator(".tbt-film .scrub").first
     before = step.input_value()
@@ -86,13 +86,3 @@ def test_a_film_plays_by_itself_and_stops_when_asked(page: Page, site: str) -> N
     stopped = step.input_value()
     page.wait_for_timeout(2500)
     assert step.input_value() == stopped
-
-
-def test_from_the_front_page_through_every_notebook(page: Page, site: str) -> None:
-    page.goto(f"{site}/index.html")
-    names = page.eval_on_selector_all("a[href^='notebooks/']", "links => links.map(link => link.getAttribute('href'))")
-    known = {path.stem for path in (ROOT / "notebooks").glob("*.ipynb")}
-    assert {Path(name.split("#")[0]).stem for name in names} == known
-    for name in sorted(known):
-        assert page.goto(f"{site}/notebooks/{name}.html").ok
-        assert page.locator("h1").count() == 1

@@ -1,4 +1,4 @@
-"""The long tests beside `tests/films/test_page.py`."""
+"""The film of every solution is well formed and small."""
 
 from __future__ import annotations
 

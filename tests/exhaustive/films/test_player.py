@@ -1,4 +1,4 @@
-"""The long tests beside `tests/films/test_player.py`."""
+"""Films in Chromium: every stage is legible, nothing overlaps, and a step looks the same however one gets there."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.mark.parametrize("name", ["online_softmax", "flash_attention"])
 def test_stage_and_controls_fit_and_are_legible(show: Open, name: str, tmp_path: Path) -> None:
-    """No label is below 11 pixels, the marked line is visible as a whole, and a screen reader gets a sentence for each step."""
+    """Labels are at least 11 pixels high, the marked line is visible, and a screen reader gets a sentence for each step."""
     html = films.solved(name, tmp_path).html
     sizes = """() => [...document.querySelectorAll('.stage text, .charts text')].map((t) => {
         const svg = t.closest('svg'), scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
@@ -64,19 +64,15 @@ WIDE = {
     "vector_add": {"sizes": {"N": 24}, "meta": {"BLOCK_N": 8}},
     "chunked_softmax": {"sizes": {"M": 16, "N": 1000}, "meta": {"BLOCK_N": 128}},
 }
-
-
 HANGING = """() => { const film = document.querySelector('.tbt-film'), edge = film.getBoundingClientRect();
     return [...film.querySelectorAll('*')].filter((n) => !n.closest('.source, script, style') && n.getClientRects().length)
         .filter((n) => { const r = n.getBoundingClientRect(); return r.right > edge.right + 1 || r.left < edge.left - 1; })
         .map((n) => n.outerHTML.slice(0, 90)); }"""
-
-
-OVERLAPS = """() => { const found = [];
+OVERLAPS = """() => { const overlaps = [];
     const boxes = [...document.querySelectorAll('.stage text')].filter((t) => t.textContent).map((t) => [t.textContent, t.getBoundingClientRect()]);
     boxes.forEach(([a, r], i) => boxes.slice(i + 1).forEach(([b, s]) => {
-        if (r.left + 1 < s.right && s.left + 1 < r.right && r.top + 5 < s.bottom && s.top + 5 < r.bottom) found.push(a + ' over ' + b); }));
-    return found; }"""
+        if (r.left + 1 < s.right && s.left + 1 < r.right && r.top + 5 < s.bottom && s.top + 5 < r.bottom) overlaps.push(a + ' over ' + b); }));
+    return overlaps; }"""
 
 
 def test_nothing_is_cut_off_or_overlaps(show: Open, tmp_path: Path) -> None:

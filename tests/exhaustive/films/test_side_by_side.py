@@ -1,4 +1,4 @@
-"""Two films in Chromium: beside each other where both are legible, else one below the other; alone, or on one time line."""
+"""Two films in Chromium are side by side if both are legible, and linked films share one time line."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def orders(both: list[films.Shot]) -> str:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(("width", "beside"), [(1500, True), (1100, False), (600, False)])
-def test_films_stand_beside_each_other_where_there_is_room(
+def test_films_are_side_by_side_if_there_is_room(
     show: Open,
     orders: str,
     width: int,
@@ -47,23 +47,8 @@ def test_films_stand_beside_each_other_where_there_is_room(
         assert stage["width"] >= min(drawn, width - 60), "the stage is never made smaller than its letters allow"
 
 
-def test_each_film_keeps_its_own_time(show: Open, orders: str) -> None:
-    page = show(orders, 1400)
-    clocks = page.locator(".clock")
-    before = clocks.nth(1).inner_text()
-    page.locator(".next").nth(0).click()
-    page.keyboard.press("ArrowRight")
-    assert clocks.nth(0).inner_text().startswith("3 /")
-    assert clocks.nth(1).inner_text() == before
-    page.locator(".tbt-film").nth(1).focus()
-    page.keyboard.press("End")
-    done, of = clocks.nth(1).inner_text().split(" / ")
-    assert done == of
-    assert clocks.nth(0).inner_text().startswith("3 /")
-
-
 def test_linked_films_have_one_play_button_and_one_time_line(show: Open, both: list[films.Shot]) -> None:
-    """Both stand at the same step; the shorter one waits at its end. Keys in one of them are meant for both."""
+    """Both show the same step, the shorter one waits at its end, and keys act on both."""
     page = show(linked(*(shot.html for shot in both)), 1500)
     lengths = [len(shot.trace.events) for shot in both]
     clocks = page.locator(".tbt-film .clock")
