@@ -68,14 +68,6 @@ def test_a_store_past_the_end_is_seen_in_the_guard_band(sandbox: Sandbox) -> Non
     assert (buffer == -7.0).all(), "the caller's own tensor is untouched"
 
 
-def test_several_launches_in_one_job(sandbox: Sandbox) -> None:
-    launches = [launch(n, block) for n, block in ((5, 16), (100, 32), (1000, 64))]
-    results = list(sandbox.launch(kernel(), launches))
-    assert [r.status for r in results] == ["passed"] * 3
-    for bound, result in zip(launches, results, strict=True):
-        assert torch.equal(result.tensors["z_ptr"], bound.arguments["x_ptr"] + 0.5)
-
-
 BAD_KERNELS = {
     "an illegal address": (
         ("offs_n = tl.arange(0, BLOCK_N).to(tl.int64)", "tl.store(z_ptr + (offs_n + 1) * 1099511627776, 1.0)"),

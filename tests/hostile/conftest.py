@@ -1,3 +1,3 @@
-"""The sandbox of the tests of grading."""
+"""The sandbox from the tests of grading."""
 
 from tests.classroom.grading.conftest import sandbox  # noqa: F401

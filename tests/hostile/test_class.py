@@ -1,4 +1,4 @@
-"""What a class can do to the run that grades it: take all of its time, fill its disk, draw on the instructor's terminal and pages."""
+"""Attacks on the run that grades a class: on its time, its disk, and the instructor's terminal and pages."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_only_the_last_of_a_learner_s_many_kernels_for_a_puzzle_are_judged(tmp_p
 
 
 class SlowCompiler:
-    """Takes a while for each request, and never gives a result."""
+    """A compiler that takes a while for each request and never succeeds."""
 
     tier = "rlimits"
     compiled = 0
@@ -68,7 +68,7 @@ class SlowCompiler:
             yield not_compiled(request, "timeout", "Compiling it took too long.")
 
 
-def test_a_compile_bomb_costs_the_time_of_one_kernel_however_many_compilations_it_needs() -> None:
+def test_a_compile_bomb_costs_the_time_limit_of_one_kernel() -> None:
     slow, requests = SlowCompiler(), [Namespace(target="A100")] * 100
     with session(Bounded(slow, 0.12, threading.Event()), gpu=False, hurry=False) as bounded:  # type: ignore[arg-type]
         results = list(bounded.compile(None, requests))  # type: ignore[arg-type]
@@ -90,7 +90,7 @@ def test_a_disk_that_fills_up_ends_the_run_and_leaves_no_half_verdict(tmp_path: 
     assert judge_missing(folder, every, CPU, Quick()).stored == 3
 
 
-def test_a_read_only_folder_is_the_machine_s_failing(
+def test_a_read_only_folder_is_reported_as_the_machines_fault(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = run_folder(tmp_path, {"zoe.py": RIGHT})
@@ -106,9 +106,7 @@ def test_a_read_only_folder_is_the_machine_s_failing(
         assert "Read-only file system" in capsys.readouterr().err
 
 
-def test_a_result_is_not_written_into_a_pipe_that_nobody_reads(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_grading_does_not_hang_on_a_pipe_that_nobody_reads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "right.py").write_text(RIGHT)
     os.mkfifo(tmp_path / "pipe")
     assert cli.main(["grade", str(tmp_path / "right.py"), "--json", str(tmp_path / "pipe")]) == 2
@@ -116,7 +114,7 @@ def test_a_result_is_not_written_into_a_pipe_that_nobody_reads(
     assert (tmp_path / "pipe").is_fifo()
 
 
-def test_a_file_from_another_age_has_no_time_and_is_graded() -> None:
+def test_a_file_with_an_impossible_date_is_graded() -> None:
     layout = Layout("one", lambda name: (Place(("mallory",), name, "mallory", time="the day after tomorrow"),))
     for seconds in (1e15, -1e15):
         with Reader() as reader:
@@ -127,8 +125,8 @@ def test_a_file_from_another_age_has_no_time_and_is_graded() -> None:
         assert Policy(late=Late(due="2026-11-20")).lateness(learner.kernels[0].time, False) is None
 
 
-def test_no_name_draws_on_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Neither when a class is collected nor when it is judged or scored."""
+def test_no_name_can_control_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """When a class is collected, judged and scored."""
     (tmp_path / "roster.csv").write_text(f'id,name\ns1,"Zoe\n{ESCAPES}fake line"\ns2,"Mal\nlory{ESCAPES}"\n')
     (tmp_path / "class").mkdir()
     (tmp_path / "class" / "s1.py").write_text(RIGHT)
@@ -145,7 +143,7 @@ def test_no_name_draws_on_the_terminal(tmp_path: Path, capsys: pytest.CaptureFix
     assert len(out.err.splitlines()) == 2  # the kernel that is judged, and who is left ungraded
 
 
-def test_what_learners_write_is_text_on_every_page(tmp_path: Path, sandbox: Sandbox) -> None:
+def test_text_from_learners_is_escaped_on_every_page(tmp_path: Path, sandbox: Sandbox) -> None:
     """Comments, file names and names, in cards, films, tables and titles."""
     tag = "</pre></script><img src=x onerror=alert(1)>"
     kernel = UNMASKED.replace("    # your code starts", f"    # {tag}{ESCAPES}\n    # your code starts")

@@ -1,14 +1,12 @@
-"""Kernels that try to get a grade without solving the puzzle. Most never run, because the rules come first.
+"""Kernels that try to get a grade without solving the puzzle. The rules stop most of them before they run.
 
-Numbers in brackets refer to a catalogue of exploits that other graders have met. tests/submission/test_rules.py covers single
+Numbers in brackets refer to a catalogue of exploits seen in other graders. tests/submission/test_rules.py covers single
 forbidden lines.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-
-import pytest
 
 from checker.checking import check_source
 from checker.course import PUZZLES
@@ -26,30 +24,26 @@ LOAD_X = "tl.load(x_ptr)"
 
 def kernel(tmp_path: Path, text: str, puzzle: str = "vector_add") -> KernelSource:
     (tmp_path / f"{puzzle}.py").write_text(text)
-    (found,) = from_path(tmp_path / f"{puzzle}.py", [PUZZLES[puzzle]])
-    assert found.source is not None, found.error
-    return found.source
+    (submitted,) = from_path(tmp_path / f"{puzzle}.py", [PUZZLES[puzzle]])
+    assert submitted.source is not None, submitted.error
+    return submitted.source
 
 
-def with_line(*lines: str) -> str:
-    """The right kernel with more lines at the start of its body."""
-    at = RIGHT.index(f"    {START}")
-    at = RIGHT.index("\n", at) + 1
-    return RIGHT[:at] + "".join(f"    {line}\n" for line in lines) + RIGHT[at:]
-
-
-def with_module(text: str) -> str:
-    return RIGHT.replace("@triton.jit", f"{text}\n\n\n@triton.jit", 1)
+def with_line(*lines: str, module: str = "") -> str:
+    """The right kernel with these lines at the start of its body and `module` above it."""
+    at = RIGHT.index("\n", RIGHT.index(f"    {START}")) + 1
+    text = RIGHT[:at] + "".join(f"    {line}\n" for line in lines) + RIGHT[at:]
+    return text.replace("@triton.jit", f"{module}\n\n\n@triton.jit", 1)
 
 
 FORBIDDEN: dict[str, str] = {
-    "torch in the kernel (1)": with_module("import torch").replace("x + y", "torch.add(x, y)"),
+    "torch in the kernel (1)": with_line(module="import torch").replace("x + y", "torch.add(x, y)"),
     "torch called in the body (1)": with_line("torch.softmax(x_ptr, 0)"),
     "a patched comparison (4)": with_line("torch.allclose = max"),
     "a patched clock (5)": with_line("time.perf_counter = min"),
     "every object of the process (7)": with_line("for o in gc.get_objects():", "    pass"),
     "the caller's frame (8)": with_line("f = sys._getframe(1)"),
-    "a cache of outputs (10)": with_module("CACHE = {}").replace(f"    {START}", f"    CACHE[0] = 1\n    {START}"),
+    "a cache of outputs (10)": with_line("CACHE[0] = 1", module="CACHE = {}"),
     "a nonlocal name (11)": with_line("nonlocal calls"),
     "os._exit (26)": with_line("os._exit(0)"),
     "a line on stdout (27)": with_line('print("check: pass")'),
@@ -62,12 +56,8 @@ FORBIDDEN: dict[str, str] = {
     "a private name of tl (44)": with_line("d = tl._experimental"),
     "tl's own module (44)": with_line("d = tl.core"),
     "the interpreter's builder (44)": with_line("d = tl.semantic"),
-    "a helper without jit (44)": with_module("def helper():\n    return open(0)").replace(
-        f"    {START}", f"    helper()\n    {START}"
-    ),
-    "a default that runs (44)": RIGHT.replace("BLOCK: tl.constexpr", "BLOCK: tl.constexpr = open(0)").replace(
-        "BLOCK_N: tl.constexpr", "BLOCK_N: tl.constexpr = open(0)"
-    ),
+    "a helper without jit (44)": with_line("helper()", module="def helper():\n    return open(0)"),
+    "a default that runs (44)": RIGHT.replace("BLOCK_N: tl.constexpr", "BLOCK_N: tl.constexpr = open(0)"),
     "an annotation that runs (44)": RIGHT.replace("x_ptr,", "x_ptr: open(0),", 1),
     "a decorator that runs (33)": RIGHT.replace("@triton.jit", "@open\n@triton.jit", 1),
     "jit with arguments (44)": RIGHT.replace("@triton.jit", "@triton.jit(noinline=open(0))", 1),
@@ -75,28 +65,23 @@ FORBIDDEN: dict[str, str] = {
     "an annotated assignment that calls": with_line("d: open(0) = 1"),
     "letters that look alike": with_line("оffs = 1"),
     "a name in full width": with_line("ｅval = 1"),
-    "a helper that calls itself": with_module("@triton.jit\ndef helper(x):\n    return helper(x)").replace(
-        f"    {START}", f"    helper(1)\n    {START}"
-    ),
+    "a helper that calls itself": with_line("helper(1)", module="@triton.jit\ndef helper(x):\n    return helper(x)"),
     "200 kB of body": with_line(*["x = 1"] * 30_000),
     "sixty brackets": with_line("x = " + "(" * 90 + "1" + " + 1)" * 90),
     "a thousand operators": with_line("x = 1" + " + 1" * 500),
-    "a constant that is a list": with_module("TABLE = [1, 2]").replace(f"    {START}", f"    x = TABLE\n    {START}"),
+    "a constant that is a list": with_line("x = TABLE", module="TABLE = [1, 2]"),
 }
 
 
-@pytest.mark.parametrize("text", FORBIDDEN.values(), ids=FORBIDDEN)
-def test_it_is_forbidden_and_nothing_runs(text: str, tmp_path: Path) -> None:
-    assert text != RIGHT
-    result = source_gate(VECTOR_ADD, kernel(tmp_path, text))
-    assert result.status == "forbidden", result.message
-    assert plain(result.message) == result.message
-    assert result.line is not None
-
-
-@pytest.mark.parametrize("text", [RIGHT, with_line("d = 1.0"), with_line("if x_ptr is None:", "    pass")])
-def test_honest_lines_are_not_forbidden(text: str, tmp_path: Path) -> None:
-    assert source_gate(VECTOR_ADD, kernel(tmp_path, text)).status == "passed"
+def test_an_exploit_is_forbidden_and_never_runs(tmp_path: Path) -> None:
+    for name, text in FORBIDDEN.items():
+        assert text != RIGHT, name
+        result = source_gate(VECTOR_ADD, kernel(tmp_path, text))
+        assert result.status == "forbidden", (name, result.message)
+        assert plain(result.message) == result.message, name
+        assert result.line is not None, name
+    for honest in (RIGHT, with_line("d = 1.0"), with_line("if x_ptr is None:", "    pass")):
+        assert source_gate(VECTOR_ADD, kernel(tmp_path, honest)).status == "passed"
 
 
 WRONG_VALUES: dict[str, str] = {
@@ -113,16 +98,16 @@ WRONG_VALUES: dict[str, str] = {
 }
 
 
-@pytest.mark.parametrize("text", WRONG_VALUES.values(), ids=WRONG_VALUES)
-def test_it_is_caught_by_what_it_does(text: str, tmp_path: Path, sandbox: Sandbox) -> None:
-    assert text != RIGHT
-    verdict = check_source(VECTOR_ADD, kernel(tmp_path, text), "cpu", diagnose=False, runner=sandbox)  # type: ignore[arg-type]
-    assert verdict.status == "failed", verdict
-    assert verdict.cases_run > 0
+def test_a_shortcut_is_caught_when_it_runs(tmp_path: Path, sandbox: Sandbox) -> None:
+    for name, text in WRONG_VALUES.items():
+        assert text != RIGHT, name
+        verdict = check_source(VECTOR_ADD, kernel(tmp_path, text), "cpu", diagnose=False, runner=sandbox)  # type: ignore[arg-type]
+        assert verdict.status == "failed", (name, verdict)
+        assert verdict.cases_run > 0, name
 
 
 def test_hard_coded_sizes_fail_on_drawn_cases(tmp_path: Path, sandbox: Sandbox) -> None:
-    """(15, 16): right for every size that anyone could see, wrong for a longer row."""
+    """(15, 16): right for every published size, wrong for a longer row."""
     text = solution("online_softmax")
     overfitted = text.replace("range(0, N, BLOCK_N)", "range(0, 192, BLOCK_N)")
     assert overfitted != text
@@ -131,11 +116,16 @@ def test_hard_coded_sizes_fail_on_drawn_cases(tmp_path: Path, sandbox: Sandbox) 
     assert verdict.status == "failed"
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["half \ud800 a pair", "\x1b[31mred\x1b[0m", "\u202egnp.exe", "nul\0", "bell\a", "\x9b31m", "\u2066\u2069"],
-)
-def test_messages_cannot_steer_a_terminal(text: str) -> None:
-    shown = plain(text)
-    shown.encode()
-    assert all(c.isprintable() for c in shown)
+def test_messages_cannot_control_a_terminal() -> None:
+    for text in (
+        "half \ud800 a pair",
+        "\x1b[31mred\x1b[0m",
+        "\u202egnp.exe",
+        "nul\0",
+        "bell\a",
+        "\x9b31m",
+        "\u2066\u2069",
+    ):
+        shown = plain(text)
+        shown.encode()
+        assert all(c.isprintable() for c in shown), text

@@ -1,4 +1,4 @@
-"""One warm sandbox for all tests of this folder, and kernels as text, honest and hostile."""
+"""One warm sandbox for all tests in this folder, and helpers that write honest and hostile kernels."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def vector_add_kernel(x_ptr, y_ptr, z_ptr, N, BLOCK_N: tl.constexpr):
 
 
 def kernel(before: str = "", body: str = ADD, name: str = "vector_add_kernel") -> KernelSource:
-    """`body` in a module that runs `before` when it is imported, which no rule would allow."""
+    """`body` in a module that runs `before` on import, which the rules would forbid."""
     source = "import triton\nimport triton.language as tl\n" + textwrap.dedent(before) + textwrap.dedent(body)
     lines = source.count("\n")
     return KernelSource("vector_add", name, source, (Piece(1, lines, "puzzles/vector_add.py", 1),))
 
 
 def does(*lines: str) -> KernelSource:
-    """A kernel with the parameters of `ADD` and these lines as its body, which begins in line 6."""
+    """A kernel with the parameters of `ADD` and these lines as its body, starting at line 6."""
     signature = "\n@triton.jit\ndef vector_add_kernel(x_ptr, y_ptr, z_ptr, N, BLOCK_N: tl.constexpr):\n"
     return kernel("", signature + "".join(f"    {line}\n" for line in lines))
 

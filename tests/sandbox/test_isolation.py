@@ -1,4 +1,4 @@
-"""Each isolation layer closes what it should, and the probe reports whatever stays open."""
+"""Each isolation layer closes its gaps, and the probe reports the gaps that stay open."""
 
 from __future__ import annotations
 
@@ -22,32 +22,29 @@ def test_with_every_layer_there_is_no_gap(sandbox: Sandbox) -> None:
     assert (isolation.OTHER_USER in isolation.available_layers()) == (os.geteuid() == 0)
 
 
-@pytest.mark.parametrize(
-    ("layers", "closed", "open_"),
-    [
-        (("seccomp",), {"network", "memory", "signal"}, {"solutions"}),
-        (("landlock",), {"network", "write", "solutions", "signal"}, set()),
-        (("namespaces",), {"network", "memory", "signal"}, {"solutions"}),
-        ((), {"memory"}, {"network", "solutions", "signal"}),
-    ],
-    ids=lambda value: "+".join(value) or "none" if isinstance(value, tuple) else None,
-)
-def test_each_layer_closes_what_it_should_and_the_probe_sees_the_rest(
-    layers: tuple[str, ...], closed: set[str], open_: set[str]
-) -> None:
-    missing = set(layers) - isolation.available_layers()
+LAYERS = {
+    ("seccomp",): ({"network", "memory", "signal"}, {"solutions"}),
+    ("landlock",): ({"network", "write", "solutions", "signal"}, set()),
+    ("namespaces",): ({"network", "memory", "signal"}, {"solutions"}),
+    (): ({"memory"}, {"network", "solutions", "signal"}),
+}
+
+
+@pytest.mark.parametrize("layers", LAYERS, ids="+".join)
+def test_each_layer_closes_its_gaps_and_the_probe_reports_the_rest(layers: tuple[str, ...]) -> None:
+    missing, (closed, left_open) = set(layers) - isolation.available_layers(), LAYERS[layers]
     if missing:
         pytest.skip(f"this machine has no {missing.pop()}")
     with Sandbox(layers=layers) as weaker:
         assert set(weaker.tier.split("+")) == {*layers, "rlimits"}
         assert not closed & set(weaker.gaps)
-        assert open_ <= set(weaker.gaps)
+        assert left_open <= set(weaker.gaps)
         works(weaker)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up root")
 def test_without_landlock_the_probe_reports_what_root_can_read() -> None:
-    """If Python is in root's own folder, the job cannot give up root; the sandbox names the gap and the reason."""
+    """If Python is in root's folder, the job cannot give up root, and the sandbox reports the gap and the reason."""
     with Sandbox(layers=(isolation.OTHER_USER,)) as weaker:
         lost = isolation.OTHER_USER not in weaker.tier
         assert lost == ("secrets" in weaker.gaps)

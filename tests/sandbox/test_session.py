@@ -1,4 +1,4 @@
-"""A session's calls share jobs, and launches that run side by side give the same results as launches one by one."""
+"""The calls of a session share jobs, and launches simulated together give the same results as one by one."""
 
 from __future__ import annotations
 
@@ -76,21 +76,12 @@ def test_a_job_that_ended_is_replaced(sandbox: Sandbox, started: list[Job], fata
     with sandbox.session() as session:
         (ended,) = session.simulate(kernel("", STOPS_AT_5), [launch(fatal)])
         (after,) = session.simulate(kernel("", STOPS_AT_5), [launch(8)])
-    assert ended.status == status
-    assert after.status == "passed"
-    assert len(started) == 2
-
-
-def test_results_that_nobody_waited_for_cost_the_next_call_its_job_at_most(
-    sandbox: Sandbox, started: list[Job]
-) -> None:
-    with sandbox.session() as session:
-        results = session.simulate(kernel("", STOPS_AT_5), [launch(7), launch(6)])
-        assert next(results).status == "passed"
-        results.close()  # type: ignore[attr-defined]
-        (after,) = session.simulate(kernel("", STOPS_AT_5), [launch(8)])
-    assert after.status == "passed"
-    assert len(started) == 2
+        unread = session.simulate(kernel("", STOPS_AT_5), [launch(7), launch(fatal)])
+        assert next(unread).status == "passed"
+        unread.close()  # type: ignore[attr-defined]
+        (next_call,) = session.simulate(kernel("", STOPS_AT_5), [launch(8)])
+    assert (ended.status, after.status, next_call.status) == (status, "passed", "passed")
+    assert len(started) == 3
 
 
 def test_a_launch_that_needs_more_memory_gets_a_job_with_more(sandbox: Sandbox, started: list[Job]) -> None:
@@ -114,27 +105,24 @@ def test_compilations_share_their_jobs(sandbox: Sandbox, started: list[Job]) -> 
 def test_compiled_files_reach_launches_of_the_same_session_only(sandbox: Sandbox, tmp_path: Path) -> None:
     folder, request = sandbox.worker._folder, CompileRequest(90, TYPES, {"BLOCK_N": 128}, {"num_warps": 1})
 
-    def taken(session: Session, name: str) -> int:
-        """How many GPU programs a job on the GPU would find."""
+    def programs_for(session: Session, name: str) -> int:
+        """The number of compiled GPU programs that a job on the GPU gets."""
         (tmp_path / name).mkdir()
         cache = folder / f"cache-{session.cache}"
         job = Confinement(frozenset(), tmp_path / name, True, True, 0, sandbox.limits, cache)
         supervisor.take_compiled(job)
-        supervisor.keep_compiled(job)  # nobody gets what a launch leaves behind
+        supervisor.keep_compiled(job)  # leftovers of a launch are not shared
         return len(list((tmp_path / name).glob("cache/*/*.cubin")))
 
     with sandbox.session(gpu=True) as session, sandbox.session(gpu=True) as other:
-        for _ in range(2):  # a remembered result would leave no files
+        for _ in range(2):  # a cached result would leave no files
             assert [result.ok for result in session.compile(kernel("# handed over"), [request])] == [True]
         session.hand_over()
-        assert taken(other, "other") == 0
-        assert taken(session, "own") == 1
+        assert programs_for(other, "other") == 0
+        assert programs_for(session, "own") == 1
         assert not list(folder.glob("cache-*"))
         assert next(iter(session.compile(kernel("# handed over"), [request]))).ok
     assert not list(folder.glob("cache-*"))
-
-
-# ---------------------------------------------------------------------------------------------------------- side by side
 
 
 def test_results_keep_their_order_and_tensors_across_batches(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,7 +171,7 @@ def test_a_kernel_that_cannot_be_loaded_fails_with_its_first_launch(sandbox: San
     assert "ZeroDivisionError" in results[0].message
 
 
-def test_options_that_side_by_side_lacks_are_honoured(sandbox: Sandbox) -> None:
+def test_options_that_need_launches_one_by_one_are_honoured(sandbox: Sandbox) -> None:
     for more in ({"events": True}, {"explain_nan": True}, {"order": "reversed"}):
         options = SimulateOptions(together=True, **more)  # type: ignore[arg-type]
         (result, _) = sandbox.simulate(kernel(), [launch(37), launch(38)], options)

@@ -1,4 +1,4 @@
-"""The long tests beside `tests/hostile/test_class.py`."""
+"""A kernel that unrolls without end cannot take all of a class's time."""
 
 from __future__ import annotations
 
