@@ -1,4 +1,4 @@
-"""One check, read top to bottom: the rules, the compiler, the simulator and what it saw, the GPU, the verdict.
+"""One check, read top to bottom: the rules, the compiler, the simulator and its findings, the GPU, the verdict.
 
 Every verb and the grader go through `check_source`. `_Check.judge` calls the gates in their order; each has a module of its own.
 """
@@ -13,19 +13,17 @@ from typing import Literal, Protocol, cast
 
 from checker import gpu
 from checker.judge import compile_gate, memory_gate, traffic_gate, values_gate
-from checker.judge.diagnosis import NONE_KNOWN, ONLY_ON_GPU, find_misconception
+from checker.judge.diagnosis import ONLY_ON_GPU, find_misconception
 from checker.judge.experiments import what_turns_it_right
 from checker.judge.gpu_gate import NOT_RUN, gpu_gate, worth_launching
-from checker.judge.large_launches import FarLaunch, far_launches, late_launches
+from checker.judge.large_launches import LargeLaunch, far_launches, late_launches
 from checker.judge.launches import Planned, Prepared, cases_of, plan, prepare_all, without_numbers
-from checker.judge.outcome import Outcome, in_full, simulate_cases
-from checker.judge.own_lines import diagnosis_in_own_lines, in_own_lines
+from checker.judge.outcome import Candidate, Failure, Outcome
 from checker.judge.runner import Runner, session
 from checker.judge.smallest_case import smallest_case
 from checker.judge.source_gate import source_gate
-from checker.judge.verdict import GATES, Diagnosis, Gate, GateResult, Verdict
+from checker.judge.verdict import GATES, Diagnosis, Gate, GateResult, Verdict, own_line
 from checker.puzzle import Case, Launch, Puzzle
-from checker.simulator.trace import Trace
 from checker.submission.kernel import KernelSource
 
 Device = Literal["cpu", "cuda"]
@@ -65,10 +63,10 @@ def check_source(
 ) -> Verdict:
     """Judge one kernel. Nothing that a kernel does makes this raise.
 
-    `runner` defaults to the shared warm sandbox. A `seed` draws new numbers for every case, and further cases; the same seed gives
-    the same cases. In a `hurry` all processors work on this verdict, and everything is compiled while the simulator runs; otherwise
-    a verdict takes longer and costs less. If the machinery breaks, the verdict's status is ``infra_error``. Raises DeviceMissing and
-    ValueError for a `device` that this machine does not have.
+    `runner` defaults to the shared warm sandbox. A `seed` draws new numbers for every case, and additional cases; the same seed gives
+    the same cases. In a `hurry` all processors work on this verdict, and the compiler runs alongside the simulator; otherwise a verdict
+    takes longer and costs less. If the machinery breaks, the verdict's status is ``infra_error``. Raises DeviceMissing and ValueError
+    for a `device` that this machine does not have.
     """
     where = resolve_device(device)
     try:
@@ -77,7 +75,7 @@ def check_source(
 
             runner = cast(Runner, Sandbox.shared())
         with session(runner, gpu=where == "cuda", hurry=hurry) as shared:
-            return _Check(puzzle, source, where, shared, diagnose, seed, hurry).verdict(submission)
+            return _Check(Candidate(puzzle, source, shared), where, diagnose, seed, hurry).verdict(submission)
     except Exception as error:  # learners must not pay for our defects
         return infra_verdict(puzzle, submission, where, error)
 
@@ -86,10 +84,8 @@ def check_source(
 class _Check:
     """One verdict in the making."""
 
-    puzzle: Puzzle
-    source: KernelSource
+    candidate: Candidate
     device: Device
-    runner: Runner
     wants_diagnosis: bool
     seed: int | None
     hurry: bool
@@ -100,6 +96,14 @@ class _Check:
     right: int = 0
     run: int = 0
 
+    @property
+    def puzzle(self) -> Puzzle:
+        return self.candidate.puzzle
+
+    @property
+    def source(self) -> KernelSource:
+        return self.candidate.source
+
     def verdict(self, submission: str) -> Verdict:
         started = time.perf_counter()
         self.judge()
@@ -107,7 +111,7 @@ class _Check:
         stopped = next((result for result in reached if result.status not in ("passed", "skipped")), None)
         status = stopped.status if stopped else "passed"
         reason = f"Not reached: `{stopped.gate}` comes first." if stopped else _MEDALS
-        gates = [self.gates.get(gate) or GateResult(gate, "skipped", reason) for gate in GATES]
+        gates = (self.gates.get(gate) or GateResult(gate, "skipped", reason) for gate in GATES)
         return Verdict(
             puzzle=self.puzzle.name,
             submission=submission,
@@ -116,8 +120,8 @@ class _Check:
             seconds=time.perf_counter() - started,
             score=float(self.puzzle.points) if status == "passed" else 0.0,
             max_score=float(self.puzzle.points),
-            gates=tuple(in_own_lines(gate, self.source) for gate in gates),
-            diagnosis=diagnosis_in_own_lines(self.diagnosis, self.source),
+            gates=tuple(gate.in_own_lines(self.source) for gate in gates),
+            diagnosis=self.diagnosis and own_line(self.diagnosis, self.source),
             smallest=self.smallest,
             source=self.source.text,
             first_line=self.source.first_line,
@@ -135,11 +139,9 @@ class _Check:
         # compile: first every dtype, flag and configuration through the front end; a kernel that no GPU takes is not simulated
         cases = cases_of(self.puzzle, self.seed)
         small = [case for case in cases if "cpu" in case.devices]
-        launches = prepare_all(self.puzzle, plan(self.puzzle, small, self.source.configs))
+        launches = prepare_all(self.puzzle, plan(small, self.source.configs))
         here = (gpu.capability() or None) if self.device == "cuda" else None
-        self.compilation = compilation = compile_gate.Compilation(
-            self.puzzle, self.source, self.runner, launches, here, ahead=self.hurry
-        )
+        self.compilation = compilation = compile_gate.Compilation(self.candidate, launches, here, ahead=self.hurry)
         if not self.add(compile_gate.result(self.source, compilation, compilation.first())):
             return
         # with a GPU, whatever its launches will look up; without one, every other dtype, configuration and GPU
@@ -152,8 +154,8 @@ class _Check:
 
         # simulate: every case in one pass, and launches whose offsets pass 2³¹
         far = far_launches(self.puzzle, launches)
-        seen = simulate_cases(self.puzzle, self.source, self.runner, [*launches, *(one.prepared for one in far)])
-        outcomes, far_outcomes = seen[: len(launches)], seen[len(launches) :]
+        outcomes = self.candidate.simulate_cases([*launches, *(launch.prepared for launch in far)])
+        outcomes, far_outcomes = outcomes[: len(launches)], outcomes[len(launches) :]
         self.right, self.run = sum(outcome.right for outcome in outcomes), len(launches)
         outcomes = self.before_the_timeout(outcomes)
         if not self.add(compile_gate.result(self.source, compilation, compilation.largest_variant())):
@@ -162,9 +164,14 @@ class _Check:
         # values, memory, traffic: each looks at the same outcomes, and runs something only if it fails
         if not self.passes(values_gate, outcomes):
             return
-        clean = memory_gate.failure(self.puzzle, outcomes) is None
-        if clean and not (self.reaches_far(far, far_outcomes) and self.counts_late(launches)):
-            return
+        if memory_gate.failing_outcome(self.puzzle, outcomes) is None:
+            if not self.reaches_memory(far, far_outcomes):
+                return
+            # last, because a kernel whose programs each loop over all rows takes long here
+            late = late_launches(self.puzzle, launches)
+            late_outcomes = self.candidate.simulate_cases([launch.prepared for launch in late])
+            if not self.reaches_memory(late, late_outcomes):
+                return
         if not (self.passes(memory_gate, outcomes) and self.passes(traffic_gate, outcomes)):
             return
 
@@ -177,7 +184,7 @@ class _Check:
         # gpu: only on request; `speed` is up to `bench`
         if self.device == "cpu":
             self.add(GateResult("gpu", "skipped", NOT_RUN))
-        elif not self.add(gpu_gate(self.puzzle, self.source, self.runner, on_gpu)) and self.wants_diagnosis:
+        elif not self.add(gpu_gate(self.candidate, on_gpu)) and self.wants_diagnosis:
             self.diagnosis = ONLY_ON_GPU
 
     def gpu_launches(self, planned: Sequence[Planned], prepared: Sequence[Prepared]) -> list[Launch]:
@@ -189,7 +196,7 @@ class _Check:
         ]
 
     def add(self, result: GateResult) -> bool:
-        """Record a gate's result in place of its last one; whether the next gate is reached."""
+        """Record a gate's result in place of its last one. Returns whether the next gate is reached."""
         self.gates[result.gate] = result
         reached = result.status in ("passed", "skipped")
         if not reached and self.compilation is not None:
@@ -197,63 +204,44 @@ class _Check:
         return reached
 
     def passes(self, gate: SimulatedGate, outcomes: Sequence[Outcome]) -> bool:
-        """Add the gate's result; if it fails, also find the smallest case that fails the same way, and the misconception."""
-        puzzle, source, runner = self.puzzle, self.source, self.runner
-        failing = gate.failure(puzzle, outcomes)
+        """Add the gate's result. If it fails, also find the smallest case that fails the same way, and the misconception."""
+        candidate, failing = self.candidate, gate.failing_outcome(self.puzzle, outcomes)
         if failing is None:
-            return self.add(gate.passed(puzzle, outcomes))
+            return self.add(gate.passed(self.puzzle, outcomes))
         if self.compilation is not None:
             self.compilation.give_up()
 
         def fails(outcome: Outcome) -> bool:
-            return gate.fails(puzzle, outcome, failing)
+            return gate.fails(self.puzzle, outcome, failing)
 
-        full = None
-        if failing.ran:  # `simulate_cases` has already run the first wrong case in full
-            done = failing.trace is not None and bool(failing.trace.events)
-            full = failing if done else in_full(puzzle, source, runner, failing)
-        replay = full.trace if full is not None else None
+        replay = candidate.replay(failing)
         # if every case fails, no change of one can turn it right
         alike = [outcome.case for outcome in outcomes if fails(outcome)]
         mixed = failing.ran and len(alike) < len(outcomes)
-        apart = what_turns_it_right(puzzle, source, runner, failing.prepared, fails, alike) if mixed else ""
-        self.add(gate.failed(puzzle, source, outcomes, failing, replay, apart))
+        experiment = what_turns_it_right(candidate, failing.prepared, fails, alike) if mixed else ""
+        self.add(gate.failed(candidate, Failure(failing, outcomes, replay, experiment)))
         if failing.result.status not in ("passed", "runtime_error"):
             return False  # it was stopped from outside, and running it again teaches nothing
-        self.smallest = smallest_case(puzzle, source, runner, failing.prepared, fails)
+        self.smallest = smallest_case(candidate, failing.prepared, fails)
         if self.wants_diagnosis:
-            self.diagnosis = find_misconception(puzzle, source, runner, outcomes, failing, gate.GATE, replay)
+            self.diagnosis = find_misconception(candidate, outcomes, failing, gate.GATE, replay)
         return False
 
     def before_the_timeout(self, outcomes: list[Outcome]) -> list[Outcome]:
-        """Without a last case that took too long, if a smaller one shows what is wrong: its card says more than a time limit."""
+        """Leaves out a last case that took too long if an earlier one shows what is wrong: its card says more than a time limit."""
         if not outcomes or outcomes[-1].result.status != "timeout":
             return outcomes
         gates: tuple[SimulatedGate, ...] = (values_gate, memory_gate, traffic_gate)
-        return outcomes[:-1] if any(gate.failure(self.puzzle, outcomes[:-1]) for gate in gates) else outcomes
+        fault = any(gate.failing_outcome(self.puzzle, outcomes[:-1]) for gate in gates)
+        return outcomes[:-1] if fault else outcomes
 
-    def reaches_far(self, launches: Sequence[FarLaunch], outcomes: Sequence[Outcome]) -> bool:
-        """Whether offsets past 2³¹ reach the right memory. If not, the memory gate fails."""
+    def reaches_memory(self, launches: Sequence[LargeLaunch], outcomes: Sequence[Outcome]) -> bool:
+        """Whether launches too large to make reach the right memory. If not, the memory gate fails."""
         for launch, outcome in zip(launches, outcomes, strict=False):
             result = launch.failed(self.source, outcome)
             if result is not None:
                 if self.wants_diagnosis:
-                    belief = launch.diagnosis(self.puzzle, self.source, self.runner, result)
-                    self.diagnosis = belief or NONE_KNOWN
-                return self.add(result)
-        return True
-
-    def counts_late(self, prepared: Sequence[Prepared]) -> bool:
-        """Whether the last of very many programs reach the right memory. If not, the memory gate fails.
-
-        They run once everything else is right, because a kernel whose programs each loop over all rows takes long here.
-        """
-        launches = late_launches(self.puzzle, prepared)
-        outcomes = simulate_cases(self.puzzle, self.source, self.runner, [one.prepared for one in launches])
-        for launch, outcome in zip(launches, outcomes, strict=False):
-            result = launch.failed(self.source, outcome)
-            if result is not None:
-                self.diagnosis = NONE_KNOWN if self.wants_diagnosis else None
+                    self.diagnosis = launch.diagnosis(self.candidate, result)
                 return self.add(result)
         return True
 
@@ -274,7 +262,7 @@ class SimulatedGate(Protocol):
 
     GATE: Gate
 
-    def failure(self, puzzle: Puzzle, outcomes: Sequence[Outcome]) -> Outcome | None:
+    def failing_outcome(self, puzzle: Puzzle, outcomes: Sequence[Outcome]) -> Outcome | None:
         """The outcome that the gate reports, or None if it passes."""
 
     def fails(self, puzzle: Puzzle, outcome: Outcome, like: Outcome) -> bool:
@@ -282,13 +270,4 @@ class SimulatedGate(Protocol):
 
     def passed(self, puzzle: Puzzle, outcomes: Sequence[Outcome]) -> GateResult: ...
 
-    def failed(
-        self,
-        puzzle: Puzzle,
-        source: KernelSource,
-        outcomes: Sequence[Outcome],
-        failing: Outcome,
-        replay: Trace | None,
-        apart: str,
-    ) -> GateResult:
-        """`replay` is the failing case's trace with its events, which lines come from. `apart` says which change turns it right."""
+    def failed(self, candidate: Candidate, failure: Failure) -> GateResult: ...

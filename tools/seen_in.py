@@ -27,7 +27,7 @@ from checker.compiler import CompileRequest, CompileResult
 from checker.course import LADDER, PUZZLES
 from checker.judge.launches import prepare
 from checker.judge.likeness import behaviour
-from checker.judge.outcome import simulate
+from checker.judge.outcome import Candidate
 from checker.judge.runner import Runner
 from checker.misconceptions import FAR_OFFSETS, ROOT, Misconception, bank, quick
 from checker.puzzle import Case, Puzzle
@@ -56,7 +56,7 @@ def failing_cases(puzzle: Puzzle, wrong: Misconception, first: Sequence[Case], r
     """The cases in which the kernel fails one of its gates: those in `first`, then from the smallest up."""
     cases = sorted((case for case in puzzle.cases if "cpu" in case.devices), key=lambda case: prod(case.sizes.values()))
     for case in [*first, *(case for case in cases if case not in first)]:
-        for outcome in simulate(puzzle, wrong.source, runner, [prepare(puzzle, case)]):
+        for outcome in Candidate(puzzle, wrong.source, runner).simulate([prepare(puzzle, case)]):
             if not outcome.ran or not behaviour(puzzle, outcome).fails.isdisjoint(wrong.gates):
                 yield case
 

@@ -1,4 +1,4 @@
-"""All wrong kernels of a puzzle as one kernel with a constant that selects one: one job runs them all, and none twice."""
+"""All wrong kernels of a puzzle as one kernel with a constant that selects one: a single job runs them all, and none runs twice."""
 
 from __future__ import annotations
 
@@ -45,10 +45,9 @@ def renamed(source: KernelSource, prefix: str) -> str:
     body = [node for node in module.body if not isinstance(node, ast.Import | ast.ImportFrom)]
     names = {node.name for node in body if isinstance(node, ast.FunctionDef)}
     for node in body:
-        targets = (
-            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-        )
-        names |= {target.id for target in targets if isinstance(target, ast.Name)}
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names |= {target.id for target in targets if isinstance(target, ast.Name)}
     for node in body:
         for part in ast.walk(node):
             if isinstance(part, ast.Name) and part.id in names:
@@ -59,11 +58,9 @@ def renamed(source: KernelSource, prefix: str) -> str:
 
 
 Task = tuple[Misconception, Prepared]
-Key = tuple[str, str]
-"""A misconception and a case with its configuration, the same in every process."""
 
 
-class Remembered:
+class BankRuns:
     """What the bank's kernels of one puzzle did, by kernel and case, so that none runs twice on the same numbers.
 
     A learner who tries again, or a class that is graded, asks for the same few hundred runs over and over. Safe to use from several
@@ -72,61 +69,48 @@ class Remembered:
 
     def __init__(self, puzzle: Puzzle) -> None:
         self.puzzle = puzzle
-        self.behaviours: LRUCache[Key, Behaviour] = LRUCache(MOST_REMEMBERED)
+        self._places = {m.name: i for i, m in enumerate(bank(puzzle.name))}
+        self._behaviours: LRUCache[tuple[str, str, str], Behaviour] = LRUCache(MOST_REMEMBERED)
         self._lock = threading.Lock()
 
-    def get(self, task: Task) -> Behaviour | None:
+    def behaviours(self, runner: Runner, tasks: Sequence[Task]) -> Iterator[Behaviour]:
+        """What each misconception's kernel does in its case, in order. It runs only if it has not run before."""
+        keys = [(m.name, prepared.case.name, repr(prepared.config)) for m, prepared in tasks]
         with self._lock:
-            return self.behaviours.get(_key(task))
+            remembered = [self._behaviours.get(key) for key in keys]
+        arriving = self.run(runner, [task for task, past in zip(tasks, remembered, strict=True) if past is None])
+        for key, past in zip(keys, remembered, strict=True):
+            if past is None:
+                outcome = next(arriving, None)
+                if outcome is None:
+                    return
+                past = behaviour(self.puzzle, outcome)
+                if past.ran:  # a kernel that was ended from outside may run to its end next time
+                    with self._lock:
+                        self._behaviours[key] = past
+            yield past
 
-    def keep(self, task: Task, behaviour: Behaviour) -> None:
-        if behaviour.ran:  # a kernel that was ended from outside may run to its end next time
-            with self._lock:
-                self.behaviours[_key(task)] = behaviour
+    def run(self, runner: Runner, tasks: Sequence[Task]) -> Iterator[Outcome]:
+        """One outcome per task, in order. A kernel that does not run to its end does not stop the next."""
+
+        def run(left: Sequence[Task]) -> Iterator[Outcome]:
+            launches = [replace(p.launch, meta={**p.launch.meta, WHICH: self._places[m.name]}) for m, p in left]
+            source = combined_kernel(self.puzzle.name, self.puzzle.parameters, frozenset(launches[0].meta))
+            results = runner.simulate(source, launches, SimulateOptions(together=True))
+            for (_, prepared), result in zip(left, results, strict=False):
+                yield judged(self.puzzle, prepared, result)
+
+        return (outcome for _, outcome in in_spite_of_stops(tasks, run))
 
 
 MOST_REMEMBERED = 3000
 """Per puzzle: about 40 kernels on all cases, some 10 to 50 MB."""
-_REMEMBERED: dict[str, Remembered] = {}
+_RUNS: dict[str, BankRuns] = {}
 
 
-def _key(task: Task) -> Key:
-    misconception, prepared = task
-    return misconception.name, f"{prepared.case.name}; {prepared.config}"
-
-
-def remembered(puzzle: Puzzle) -> Remembered:
-    """What this process remembers of a puzzle's bank."""
-    memory = _REMEMBERED.get(puzzle.name)
-    if memory is None or memory.puzzle is not puzzle:
-        memory = _REMEMBERED[puzzle.name] = Remembered(puzzle)
-    return memory
-
-
-def behaviours(puzzle: Puzzle, runner: Runner, tasks: Sequence[Task]) -> Iterator[Behaviour]:
-    """What each misconception's kernel does in its case, in order; it runs only if this process does not remember."""
-    memory = remembered(puzzle)
-    cached = [memory.get(task) for task in tasks]
-    arriving = run_misconceptions(puzzle, runner, [t for t, known in zip(tasks, cached, strict=True) if known is None])
-    for task, result in zip(tasks, cached, strict=True):
-        if result is None:
-            outcome = next(arriving, None)
-            if outcome is None:
-                return
-            result = behaviour(puzzle, outcome)
-            memory.keep(task, result)
-        yield result
-
-
-def run_misconceptions(puzzle: Puzzle, runner: Runner, tasks: Sequence[Task]) -> Iterator[Outcome]:
-    """One outcome per task, in order. A kernel that does not run to its end does not stop the next."""
-    places = {m.name: i for i, m in enumerate(bank(puzzle.name))}
-
-    def run(left: Sequence[Task]) -> Iterator[Outcome]:
-        launches = [replace(p.launch, meta={**p.launch.meta, WHICH: places[m.name]}) for m, p in left]
-        source = combined_kernel(puzzle.name, puzzle.parameters, frozenset(launches[0].meta))
-        results = runner.simulate(source, launches, SimulateOptions(together=True))
-        for (_, prepared), result in zip(left, results, strict=False):
-            yield judged(puzzle, prepared, result)
-
-    return (outcome for _, outcome in in_spite_of_stops(tasks, run))
+def bank_runs(puzzle: Puzzle) -> BankRuns:
+    """The runs that this process remembers of a puzzle's bank."""
+    runs = _RUNS.get(puzzle.name)
+    if runs is None or runs.puzzle is not puzzle:
+        runs = _RUNS[puzzle.name] = BankRuns(puzzle)
+    return runs

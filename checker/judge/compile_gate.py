@@ -1,23 +1,24 @@
 """The `compile` gate really compiles the kernel, in every dtype of the puzzle and for every GPU of the course.
 
-A kernel that no GPU can take is a compile error. A kernel that only some can take passes, with a warning that names the others. The
-compiler's front end finds nearly every mistake, so only right kernels are compiled to machine code in every variant.
+A kernel that compiles for no GPU is a compile error. A kernel that compiles only for some passes, with a warning that names the others.
+The compiler's front end finds nearly every mistake, so only right kernels are compiled to machine code in every variant.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle
 
 from checker.compiler import TARGETS, CompileRequest, CompileResult, gpu_name, requests_for
 from checker.judge.launches import Prepared
-from checker.judge.runner import Runner
+from checker.judge.outcome import Candidate
 from checker.judge.verdict import GateResult, GateWarning, Status
 from checker.phrases import join
-from checker.puzzle import Launch, Puzzle
+from checker.puzzle import Launch
 from checker.submission.kernel import KernelSource
 
 PRIMARY = "A100"
@@ -26,8 +27,8 @@ _MOST_VARIANTS = 10
 _KERNELS_OWN = ("passed", "compile_error", "timeout", "resource_limit")
 _BLOCK_POINTER = re.compile(r"^[^#]*\.make_block_ptr\(")
 _DROPPED = (
-    "Triton 3.8 and later have no block pointers: there this kernel does not compile. tl.make_tensor_descriptor takes their "
-    "place, or pointers with a mask."
+    "Triton 3.8 and later have no block pointers, so this kernel does not compile there. Use tl.make_tensor_descriptor, or pointers "
+    "with a mask."
 )
 _NAMES = {capability: name for name, capability in TARGETS.items()}
 
@@ -35,7 +36,7 @@ _NAMES = {capability: name for name, capability in TARGETS.items()}
 def variants(prepared: Sequence[Prepared]) -> dict[str, Prepared]:
     """One launch for each dtype with each setting of the compile-time flags, and for each configuration.
 
-    Triton turns sizes of 1 into constants, and then may accept a kernel it would refuse otherwise, so these launches come last.
+    Triton turns sizes of 1 into constants and may then accept a kernel that it refuses otherwise, so these launches come last.
     """
     selected: dict[str, Prepared] = {}
     settings, configs = set(), set()
@@ -60,34 +61,30 @@ def _has_a_size_of_one(prepared: Prepared) -> bool:
 
 @dataclass(frozen=True)
 class _Begun:
-    """Variants that are being compiled: the names and requests that nobody has waited for yet, and their results."""
+    """Variants that are being compiled: the names and requests still to wait for, and the results as they arrive."""
 
-    due: list[tuple[str, CompileRequest]]
+    due: deque[tuple[str, CompileRequest]]
     results: Iterator[CompileResult]
+
+    def close(self) -> None:
+        """Give up the remaining results."""
+        getattr(self.results, "close", lambda: None)()
 
 
 class Compilation:
     """A kernel's compilations for its verdict: `first` before anything runs, `rest` for kernels that are right otherwise.
 
-    `results` holds what the compiler said so far, per variant (dtype, flags, configuration) and capability; a result of the front
-    end alone stays until there is one with machine code. `here` is the capability of the GPU that the kernel will run on, which is
-    then the only target. With `ahead`, the machine code of `largest_variant` is not part of `first`, but begins with the rest.
+    `results` holds the compiler's results so far, per variant (dtype, flags, configuration) and capability; a result of the front end
+    alone stays until there is one with machine code. `here` is the capability of the GPU that the kernel will run on, which is then
+    the only target. With `ahead`, the machine code of `largest_variant` is not part of `first`, but begins with the rest.
     """
 
     def __init__(
-        self,
-        puzzle: Puzzle,
-        source: KernelSource,
-        runner: Runner,
-        prepared: Sequence[Prepared],
-        here: int | None = None,
-        *,
-        ahead: bool = False,
+        self, candidate: Candidate, prepared: Sequence[Prepared], here: int | None = None, *, ahead: bool = False
     ) -> None:
-        self.here, self._ahead = here, ahead
+        self.here, self._ahead, self._candidate = here, ahead, candidate
         self.targets = [here] if here else [TARGETS[PRIMARY], *(c for n, c in TARGETS.items() if n != PRIMARY)]
         self.results: dict[str, dict[int, CompileResult]] = {}
-        self._puzzle, self._source, self._runner = puzzle, source, runner
         self._begun: _Begun | None = None
         self._variants = variants(prepared)
         self._largest = max(self._variants, key=lambda name: _tile(self._variants[name]))
@@ -98,47 +95,50 @@ class Compilation:
 
         A variant that fails is tried on the other GPUs. Returns the first one that failed on every GPU tried, or None.
         """
-        others = [name for name in self._variants if name != self._largest]
-        largest = self._request(self._largest, front_end_only=self._ahead)
-        requests = [largest, *(self._request(name, front_end_only=True) for name in others)]
-        return self._wait(self._begin([self._largest, *others], requests))
+        largest = [(self._largest, self._request(self._largest, front_end_only=self._ahead))]
+        others = [(name, self._request(name, front_end_only=True)) for name in self._variants if name != self._largest]
+        return self._wait(self._begin(largest + others))
 
     def begin_rest(self, launches: Iterable[Launch] = ()) -> None:
         """Begin what `rest` waits for. `launches` are those on the GPU here, if there is one. `give_up` ends it."""
-        names, requests = self._other_variants() if self.here is None else self._of_launches(launches, self.here)
+        due = self._other_variants() if self.here is None else self._of_launches(launches, self.here)
         if self._ahead:
-            names, requests = [self._largest, *names], [self._request(self._largest), *requests]
-        self._begun = self._begin(names, requests, aside=self._ahead)
+            due = [(self._largest, self._request(self._largest)), *due]
+        self._begun = self._begin(due, aside=self._ahead)
 
     def largest_variant(self) -> CompileResult | None:
         """As `rest`, for the one variant that was begun `ahead`."""
         return self._wait(self._begun, 1) if self._begun is not None and self._ahead else None
 
     def rest(self) -> CompileResult | None:
-        """Without a GPU, the machine code of one variant for every other dtype and configuration, each for another GPU, until each
-        GPU has had one. With a GPU, whatever each launch will look up in Triton's cache.
+        """Wait for machine code, which `begin_rest` may have begun. Returns what `first` returns.
 
-        Waits for what was begun, or begins it. Returns what `first` returns.
+        Without a GPU, one variant for every other dtype and configuration is compiled, each for another GPU, until each GPU has had
+        one. With a GPU, whatever each launch will look up in Triton's cache.
         """
         if self._begun is None:
             self.begin_rest()
         begun, self._begun = self._begun, None
         return self._wait(begun) if begun is not None else None
 
-    def _of_launches(self, launches: Iterable[Launch], here: int) -> tuple[list[str], list[CompileRequest]]:
-        requests = {repr(request): request for one in launches for request in self._requests(one, here)}
-        compiled = [self._request(self._largest), *(tried[here].request for tried in self.results.values())]
-        for request in compiled:
-            requests.pop(repr(request), None)
-        return [f"launch {number}" for number in range(len(requests))], list(requests.values())
-
     def give_up(self) -> None:
         """End what was begun: the kernel is wrong."""
         if self._begun is not None:
-            _close(self._begun.results)
+            self._begun.close()
             self._begun = None
 
-    def _other_variants(self) -> tuple[list[str], list[CompileRequest]]:
+    def with_machine_code(self) -> set[int]:
+        """The capabilities for which there is machine code."""
+        results = [result for tried in self.results.values() for result in tried.values()]
+        return {r.request.capability for r in results if r.ok and not r.request.front_end_only}
+
+    def _of_launches(self, launches: Iterable[Launch], here: int) -> list[tuple[str, CompileRequest]]:
+        requests = {repr(request): request for one in launches for request in self._requests(one, here)}
+        for compiled in (self._request(self._largest), *(tried[here].request for tried in self.results.values())):
+            requests.pop(repr(compiled), None)
+        return [(f"launch {number}", request) for number, request in enumerate(requests.values())]
+
+    def _other_variants(self) -> list[tuple[str, CompileRequest]]:
         largest = self._variants[self._largest]
         dtypes, configs, names = {largest.case.dtype}, {repr(largest.config)}, []
         for name, one in self._variants.items():
@@ -147,26 +147,19 @@ class Compilation:
                 configs.add(repr(one.config))
                 names.append(name)
         names += [self._largest] * (len(self.targets) - 1 - len(names))
-        turns = cycle(self.targets[1:] or self.targets)
-        return names, [self._request(name, target) for name, target in zip(names, turns, strict=False)]
+        targets = cycle(self.targets[1:] or self.targets)
+        return [(name, self._request(name, target)) for name, target in zip(names, targets, strict=False)]
 
-    def in_full(self) -> set[int]:
-        """The capabilities for which there is machine code."""
-        return {
-            result.request.capability
-            for tried in self.results.values()
-            for result in tried.values()
-            if result.ok and not result.request.front_end_only
-        }
+    def _begin(self, due: Sequence[tuple[str, CompileRequest]], *, aside: bool = False) -> _Begun:
+        return _Begun(deque(due), self._compile([request for _, request in due], aside=aside))
 
-    def _begin(self, names: Sequence[str], requests: Sequence[CompileRequest], *, aside: bool = False) -> _Begun:
-        due = list(zip(names, requests, strict=True))
-        return _Begun(due, self._runner.compile(self._source, requests, aside=aside))
+    def _compile(self, requests: Sequence[CompileRequest], *, aside: bool = False) -> Iterator[CompileResult]:
+        return self._candidate.runner.compile(self._candidate.source, requests, aside=aside)
 
     def _wait(self, begun: _Begun, most: int | None = None) -> CompileResult | None:
-        """For everything that is due, or for the first `most`."""
-        now, begun.due[:] = begun.due[:most], begun.due[len(begun.due[:most]) :]
-        for name, request in now:
+        """Wait for everything that is due, or for the first `most`."""
+        for _ in range(len(begun.due) if most is None else most):
+            name, request = begun.due.popleft()
             silent = CompileResult(request, ok=False, status="infra_error", raw="the runner gave no result")
             result = next(begun.results, silent)
             self._keep(name, [result])
@@ -176,11 +169,10 @@ class Compilation:
                 # after a timeout for one GPU, others rarely finish: try just one more
                 others = [capability for capability in self.targets if capability != request.capability]
                 others = others if result.status == "compile_error" else others[-1:]
-                again = [replace(request, capability=capability) for capability in others]
-                self._keep(name, self._runner.compile(self._source, again))
+                self._keep(name, self._compile([replace(request, capability=capability) for capability in others]))
             tried = [one for one in self.results[name].values() if one.request.front_end_only == request.front_end_only]
             if not any(one.ok for one in tried):
-                _close(begun.results)
+                begun.close()
                 return result
         return None
 
@@ -192,19 +184,12 @@ class Compilation:
         return replace(request, front_end_only=front_end_only)
 
     def _requests(self, launch: Launch, capability: int) -> tuple[CompileRequest, ...]:
-        return requests_for(launch, self._puzzle.parameters, (capability,))
+        return requests_for(launch, self._candidate.puzzle.parameters, (capability,))
 
 
 def _tile(prepared: Prepared) -> int:
     """The product of a launch's tile sizes and other constants: larger ones need more shared memory and registers."""
     return math.prod(max(value, 1) for value in prepared.launch.meta.values() if isinstance(value, int))
-
-
-def _close(results: Iterator[CompileResult]) -> None:
-    """Give up the results that nobody has waited for."""
-    close = getattr(results, "close", None)
-    if close is not None:
-        close()
 
 
 def result(source: KernelSource, compilation: Compilation, refused: CompileResult | None) -> GateResult:
@@ -213,7 +198,7 @@ def result(source: KernelSource, compilation: Compilation, refused: CompileResul
 
 
 def _passed(source: KernelSource, compilation: Compilation) -> GateResult:
-    """For a kernel that some GPU takes in every variant, with a warning for each GPU that does not."""
+    """Every variant compiles for some GPU. Each GPU that refuses one gets a warning."""
     results = [result for tried in compilation.results.values() for result in tried.values()]
     warnings = [GateWarning(_warning(source, r), r.line) for r in results if not r.ok]
     block_pointer = next(
@@ -221,7 +206,7 @@ def _passed(source: KernelSource, compilation: Compilation) -> GateResult:
     )
     if block_pointer is not None:
         warnings.append(GateWarning(_DROPPED, block_pointer))
-    good = compilation.in_full()
+    good = compilation.with_machine_code()
     tried = good | {result.request.capability for result in results}
     if compilation.here:
         message = f"Compiles for the GPU here, {gpu_name(compilation.here)}; it was tried for no other."
@@ -232,7 +217,7 @@ def _passed(source: KernelSource, compilation: Compilation) -> GateResult:
 
 
 def _failed(source: KernelSource, result: CompileResult) -> GateResult:
-    """For a kernel with a variant that no GPU takes, with the compiler's first message about it."""
+    """A variant compiles for no GPU: the message is the compiler's first about it."""
     status: Status = "compile_error"
     match result.status:
         case "timeout":

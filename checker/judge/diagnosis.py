@@ -1,16 +1,16 @@
 """Name the misconception behind a failure, or say that it is unknown.
 
 The bank's wrong kernels run on a few small cases and on the learner's failing one. Those that behave like the learner's kernel also
-run on all other cases, and on further ones that the puzzle does not have. Only a single remaining belief is named.
+run on all other cases, and on additional ones outside the puzzle. A belief is named only if it is the last one left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from random import Random
 
-from checker.judge.combined_kernel import behaviours
+from checker.judge.combined_kernel import Task, bank_runs
 from checker.judge.launches import Prepared, prepare, volume
 from checker.judge.likeness import (
     Behaviour,
@@ -22,9 +22,8 @@ from checker.judge.likeness import (
     same_origin_of_nan,
 )
 from checker.judge.matching_line import matching_line, resemblance
-from checker.judge.outcome import Outcome, simulate, traced
-from checker.judge.runner import Runner
-from checker.judge.threads import at_most
+from checker.judge.outcome import Candidate, Outcome
+from checker.judge.runner import at_most
 from checker.judge.traffic_gate import bytes_moved
 from checker.judge.verdict import Diagnosis, Gate
 from checker.misconceptions import Misconception, bank
@@ -32,58 +31,50 @@ from checker.puzzle import Puzzle
 from checker.simulator.trace import SimulateOptions, Trace
 from checker.submission.kernel import KernelSource
 
-_TOGETHER = SimulateOptions(together=True)
 PROBES = 6
 """Small cases that rule out most of the bank, for less than one large case costs."""
 DRAWS, DRAWN_CASES = 3, 8
-"""The smallest random cases of this many draws tell apart kernels that agree on all cases of the puzzle."""
-NONE_KNOWN = Diagnosis(
-    None,
-    note="This is not a mistake we know: the kernel behaves like none of this puzzle's wrong kernels.",
-)
-ONLY_ON_GPU = Diagnosis(
-    None,
-    note="This is not a mistake we know: the kernel is right in the simulator, and only the GPU shows a difference.",
-)
+"""This many draws, and this many of their smallest cases, tell apart kernels that agree on all cases of the puzzle."""
+_UNKNOWN = "This is not a mistake we know: the kernel"
+NONE_KNOWN = Diagnosis(None, note=f"{_UNKNOWN} behaves like none of this puzzle's wrong kernels.")
+ONLY_ON_GPU = Diagnosis(None, note=f"{_UNKNOWN} is right in the simulator, and only the GPU shows a difference.")
 
 
 @at_most(1)
 def find_misconception(
-    puzzle: Puzzle,
-    source: KernelSource,
-    runner: Runner,
-    outcomes: Sequence[Outcome],
-    failing: Outcome,
-    gate: Gate,
-    replay: Trace | None = None,
+    candidate: Candidate, outcomes: Sequence[Outcome], failing: Outcome, gate: Gate, replay: Trace | None = None
 ) -> Diagnosis:
     """Compare the learner's simulated `outcomes` with the bank's. `failing` is the one that fails `gate`."""
+    puzzle = candidate.puzzle
     at_fault = (failing, behaviour(puzzle, failing))
-    compare = _Comparison(puzzle, runner, gate, plainly_wrong(at_fault[1]))
     if gate not in at_fault[1].fails:
         return NONE_KNOWN
+    compare = _Comparison(candidate, gate, plainly_wrong(at_fault[1]))
     others = [o for o in outcomes if o is not failing and o.ran and o.trace is not None]
-    seen = [(o, behaviour(puzzle, o)) for o in sorted(others, key=bytes_moved)]
-    left = compare.in_few_cases(bank(puzzle.name), seen[:PROBES])
-    left = compare.in_one_case(left, *at_fault)
-    left = [misconception for misconception in left if compare.in_all_cases(misconception, seen[PROBES:])]
+    learner = [(o, behaviour(puzzle, o)) for o in sorted(others, key=bytes_moved)]
+    left = compare.in_few_cases(bank(puzzle.name), learner[:PROBES])
+    left = compare.in_few_cases(left, [at_fault], gate)
+    left = [misconception for misconception in left if compare.in_all_cases(misconception, learner[PROBES:])]
     if left:
         cases = _further_cases(puzzle, failing)
-        further = [(o, behaviour(puzzle, o)) for o in simulate(puzzle, source, runner, cases, _TOGETHER) if o.ran]
+        further = [
+            (o, behaviour(puzzle, o)) for o in candidate.simulate(cases, SimulateOptions(together=True)) if o.ran
+        ]
         left = [misconception for misconception in left if compare.in_all_cases(misconception, further)]
-        if gate == "values" and not any(informative(mine) for _, mine in (at_fault, *seen, *further)):
-            trace, outputs = replay or _replayed(puzzle, source, runner, failing), failing.prepared.launch.outputs
-            left = [m for m in left if same_origin_of_nan(trace, _replayed(puzzle, m.source, runner, failing), outputs)]
-    chosen = _only([m for m in left if compare.in_everything[m]] or left, source)
-    if chosen is None:
+        if gate == "values" and not any(informative(mine) for _, mine in (at_fault, *learner, *further)):
+            trace, outputs = replay or _nan_trace(candidate, failing), failing.prepared.launch.outputs
+            traces = {m: _nan_trace(replace(candidate, source=m.source), failing) for m in left}
+            left = [m for m in left if same_origin_of_nan(trace, traces[m], outputs)]
+    misconception = _only([m for m in left if compare.in_everything[m]] or left, candidate.source)
+    if misconception is None:
         return NONE_KNOWN
-    line = _line(puzzle, source, runner, chosen, failing, replay)
-    return Diagnosis(chosen.name, chosen.believed, chosen.instead, chosen.try_, line)
+    line = _line(candidate, misconception, failing, replay)
+    return Diagnosis(misconception.name, misconception.believed, misconception.instead, misconception.try_, line)
 
 
-def _replayed(puzzle: Puzzle, source: KernelSource, runner: Runner, failing: Outcome) -> Trace | None:
-    """A kernel's trace in the failing case, with every operation tracked to where a NaN first appears."""
-    return traced(puzzle, source, runner, failing.prepared, SimulateOptions(explain_nan=True))
+def _nan_trace(candidate: Candidate, failing: Outcome) -> Trace | None:
+    """A kernel's trace in the failing case, with every operation tracked to the place where a NaN first appears."""
+    return candidate.trace(failing.prepared, SimulateOptions(explain_nan=True))
 
 
 class _Comparison:
@@ -92,37 +83,35 @@ class _Comparison:
     `in_everything` says whether a kernel that is alike has also touched the same lanes and moved the same bytes so far.
     """
 
-    def __init__(self, puzzle: Puzzle, runner: Runner, gate: Gate, plainly: bool) -> None:
-        self.puzzle, self.runner, self.gate, self.plainly = puzzle, runner, gate, plainly
+    def __init__(self, candidate: Candidate, gate: Gate, plainly: bool) -> None:
+        self.puzzle, self.runner, self.gate, self.plainly = candidate.puzzle, candidate.runner, gate, plainly
         self.in_everything: dict[Misconception, bool] = {}
 
     def in_few_cases(
-        self, kernels: Sequence[Misconception], learner: Sequence[tuple[Outcome, Behaviour]]
+        self, kernels: Sequence[Misconception], learner: Sequence[tuple[Outcome, Behaviour]], fails: Gate | None = None
     ) -> list[Misconception]:
-        """The kernels that do what the learner's did in all these cases; one job runs them all."""
+        """The kernels that do in all these cases what the learner's did, and fail the gate `fails`. One job runs them all."""
         tasks = [(m, outcome, mine) for m in kernels for outcome, mine in learner]
-        theirs = list(behaviours(self.puzzle, self.runner, [(m, outcome.prepared) for m, outcome, _ in tasks]))
+        theirs = list(self._behaviours([(m, outcome.prepared) for m, outcome, _ in tasks]))
         differ = {m for m, _, _ in tasks[len(theirs) :]}  # their runs ended early
-        for task, other in zip(tasks, theirs, strict=False):
-            if task[0] not in differ and not self._alike(*task, other):
-                differ.add(task[0])
+        for (m, outcome, mine), other in zip(tasks, theirs, strict=False):
+            fails_too = fails is None or fails in other.fails
+            if m not in differ and not (fails_too and self._alike(m, outcome, mine, other)):
+                differ.add(m)
         return [m for m in kernels if m not in differ]
 
-    def in_one_case(self, kernels: Sequence[Misconception], learner: Outcome, mine: Behaviour) -> list[Misconception]:
-        """The kernels that fail this case the way the learner's does; one job runs them all."""
-        theirs = behaviours(self.puzzle, self.runner, [(m, learner.prepared) for m in kernels])
-        both = zip(kernels, theirs, strict=False)
-        return [m for m, other in both if self.gate in other.fails and self._alike(m, learner, mine, other)]
-
     def in_all_cases(self, misconception: Misconception, learner: Sequence[tuple[Outcome, Behaviour]]) -> bool:
-        """Whether a misconception's kernel does what the learner's did in all these cases; it runs until it differs."""
-        tasks = [(misconception, outcome.prepared) for outcome, _ in learner]
+        """Whether a misconception's kernel does in all these cases what the learner's did. It runs until it differs."""
+        theirs = self._behaviours([(misconception, outcome.prepared) for outcome, _ in learner])
         seen = 0
-        for (outcome, mine), theirs in zip(learner, behaviours(self.puzzle, self.runner, tasks), strict=False):
-            if not self._alike(misconception, outcome, mine, theirs):
+        for (outcome, mine), other in zip(learner, theirs, strict=False):
+            if not self._alike(misconception, outcome, mine, other):
                 return False
             seen += 1
         return seen == len(learner)
+
+    def _behaviours(self, tasks: Sequence[Task]) -> Iterator[Behaviour]:
+        return bank_runs(self.puzzle).behaviours(self.runner, tasks)
 
     def _alike(self, misconception: Misconception, learner: Outcome, mine: Behaviour, theirs: Behaviour) -> bool:
         same = alike_in_everything(mine, theirs)
@@ -145,7 +134,7 @@ def _further_cases(puzzle: Puzzle, failing: Outcome) -> list[Prepared]:
 def _only(left: Sequence[Misconception], source: KernelSource) -> Misconception | None:
     """The one belief that is left, or None if there is none, or two that are not declared the same.
 
-    Among beliefs declared the same, the one whose kernel is worded most like the learner's.
+    Of beliefs declared the same, the one whose kernel has wording most like the learner's.
     """
     if not left:
         return None
@@ -161,13 +150,9 @@ def _only(left: Sequence[Misconception], source: KernelSource) -> Misconception 
     return max(left, key=lambda m: resemblance(m.source, source))
 
 
-def _line(
-    puzzle: Puzzle, source: KernelSource, runner: Runner, chosen: Misconception, failing: Outcome, replay: Trace | None
-) -> int | None:
+def _line(candidate: Candidate, misconception: Misconception, failing: Outcome, replay: Trace | None) -> int | None:
     """The learner's line that plays the part of the misconception's wrong line, if there is just one."""
-    theirs = traced(puzzle, chosen.source, runner, failing.prepared, SimulateOptions(events=True))
-    for wrong in chosen.wrong_lines:
-        line = matching_line(chosen.source, wrong, theirs, source, replay)
-        if line is not None:
-            return line
-    return None
+    bank_kernel = replace(candidate, source=misconception.source)
+    theirs = bank_kernel.trace(failing.prepared, SimulateOptions(events=True))
+    lines = (matching_line(bank_kernel.source, n, theirs, candidate.source, replay) for n in misconception.wrong_lines)
+    return next((line for line in lines if line is not None), None)

@@ -22,12 +22,11 @@ from checker.judge.launches import (
     with_finite_poison,
 )
 from checker.judge.memory_gate import memory_findings
-from checker.judge.outcome import Outcome, judged
+from checker.judge.outcome import Candidate, Outcome, judged
 from checker.judge.phrases import element, number
-from checker.judge.runner import Runner
-from checker.judge.threads import FEW, at_most
+from checker.judge.runner import FEW_THREADS, at_most
 from checker.judge.values_gate import unfinished
-from checker.judge.verdict import GateResult
+from checker.judge.verdict import GateResult, Mismatch
 from checker.phrases import count, short
 from checker.puzzle import Case, Launch, Puzzle
 from checker.submission.kernel import Config, KernelSource
@@ -36,12 +35,12 @@ NOT_RUN = "not run: no GPU here, or none was requested. Everything else was chec
 
 NOT_VISIBLE = "not visible"
 _COMPILER = (
-    "If it is neither, suspect the compiler: on an H200, Triton 3.6.0 got the product `tl.dot(a, state.to(tl.bfloat16))` wrong, whose "
-    "operand is a running tile rounded to 16 bits, when the tile had 64 rows and 32 columns. In float32 it was right."
+    "If it is neither, suspect the compiler: on an H200, Triton 3.6.0 computed `tl.dot(a, state.to(tl.bfloat16))` wrong for a running "
+    "tile of 64 rows and 32 columns. In float32 it was right."
 )
 _CLEAN_IN_THE_SIMULATOR = (
-    "In the simulator every address of the same case was inside its tensor. On a GPU programs run at the same time, so does "
-    "an address depend on what another program stores, or on what another lane of the same store writes? " + _COMPILER
+    "In the simulator every address of the same case was inside its tensor. On a GPU programs run at the same time: does an address "
+    "depend on what another program stores, or on what another lane of the same store writes? " + _COMPILER
 )
 
 
@@ -52,10 +51,10 @@ def worth_launching(
     prepared: Sequence[Prepared],
     compiled: Sequence[Case] = (),
 ) -> list[Planned]:
-    """The large cases for a GPU, and enough small ones for every dtype to meet every flag, and for every layout and tile to occur.
+    """The large cases, and enough small ones to cover each dtype with each flag, each layout and each tile.
 
-    Each shape of arguments is compiled anew, and the simulator has already run the small cases (`prepared`). Further cases come
-    along if they need no new compilation beyond these and `compiled`. `plan_on_gpu` decides about configurations after the first.
+    The simulator has already run the small cases (`prepared`), and each new shape of arguments has to be compiled. So any other case is
+    included only if it needs no further compilation than these and `compiled`. `plan_on_gpu` adds the other configurations.
     """
     launches = {(one.case.name, repr(one.config)): one.launch for one in prepared}
     first = configs[0] if configs else None
@@ -67,7 +66,7 @@ def worth_launching(
     small = [case for case in cases if "cpu" in case.devices]
     shapes = {shape(case) for case in covering(small, _factors, [case for case in small if case in compiled])}
     selected = [case for case in cases if "cpu" not in case.devices or shape(case) in shapes]
-    return plan_on_gpu(puzzle, selected, configs)
+    return plan_on_gpu(selected, configs)
 
 
 def _factors(case: Case) -> set[Factor]:
@@ -75,15 +74,15 @@ def _factors(case: Case) -> set[Factor]:
     return {*case.meta.items(), ("layout", case.layout), (case.dtype,), *flags}
 
 
-def gpu_gate(puzzle: Puzzle, source: KernelSource, runner: Runner, planned: Sequence[Planned]) -> GateResult:
+def gpu_gate(candidate: Candidate, planned: Sequence[Planned]) -> GateResult:
     """Launch every case in `planned`, small ones twice, with two poisons in the outputs, so that no leftovers can look right."""
     ran = 0
-    for outcome in _outcomes(puzzle, source, runner, planned):
+    for outcome in _outcomes(candidate, planned):
         ran += 1
         if not outcome.ran:
-            return _stopped(source, outcome)
-        if not outcome.right:
-            return _wrong(outcome)
+            return _stopped(candidate.source, outcome)
+        if outcome.comparison is not None and outcome.comparison.mismatch is not None:
+            return _wrong(outcome, outcome.comparison.mismatch)
         if outcome.damage:
             return _damaged(outcome, outcome.damage[0])
     largest = max((case for case, _ in planned), key=volume).name if planned else "no case"
@@ -91,21 +90,41 @@ def gpu_gate(puzzle: Puzzle, source: KernelSource, runner: Runner, planned: Sequ
     return GateResult("gpu", "passed", message)
 
 
-def _outcomes(puzzle: Puzzle, source: KernelSource, runner: Runner, planned: Sequence[Planned]) -> Iterator[Outcome]:
+def seen_on_gpu(candidate: Candidate, *, large: bool = True) -> str:
+    """What the hardware alone shows of a kernel, whatever the simulator says.
+
+    ``wrong values``, ``modified input``, ``guard band`` (memory around a tensor changed), ``error: …`` with the failed launch's
+    message, or ``not visible``. `large` also tries the cases that only a GPU runs. Raises RuntimeError if a launch could not be
+    made, which says nothing about the kernel.
+    """
+    cases = [case for case in candidate.puzzle.cases if "gpu" in case.devices and (large or "cpu" in case.devices)]
+    for outcome in _outcomes(candidate, plan_on_gpu(cases, candidate.source.configs)):
+        if outcome.result.status in ("infra_error", "protocol_error"):
+            raise RuntimeError(outcome.result.message)
+        if not outcome.ran:
+            return f"error: {outcome.result.message}"
+        if not outcome.right:
+            return "wrong values"
+        if outcome.damage:
+            return "modified input" if any(damage.inside for damage in outcome.damage) else "guard band"
+    return NOT_VISIBLE
+
+
+def _outcomes(candidate: Candidate, planned: Sequence[Planned]) -> Iterator[Outcome]:
     waiting: deque[Prepared] = deque()
 
     def launches() -> Iterator[Launch]:
-        for prepared in _prepared(puzzle, planned):
+        for prepared in _prepared(candidate.puzzle, planned):
             waiting.append(prepared)
             yield prepared.launch
 
     requested = launches()
-    for result in runner.launch(source, requested):
+    for result in candidate.runner.launch(candidate.source, requested):
         if not waiting:  # a runner that cannot launch at all says so before it takes a launch
             next(requested)
         prepared = waiting.popleft()
         with _threads(prepared.case):
-            outcome = judged(puzzle, prepared, result)
+            outcome = judged(candidate.puzzle, prepared, result)
         yield outcome
 
 
@@ -125,77 +144,49 @@ def _prepared(puzzle: Puzzle, planned: Sequence[Planned]) -> Iterator[Prepared]:
 
 
 def _threads(case: Case) -> AbstractContextManager[None]:
-    return at_most(1 if "cpu" in case.devices else FEW)
-
-
-def seen_on_gpu(puzzle: Puzzle, source: KernelSource, runner: Runner, *, large: bool = True) -> str:
-    """What the hardware alone shows of a kernel, whatever the simulator says.
-
-    ``wrong values``, ``modified input``, ``guard band`` (memory around a tensor changed), ``error: …`` with the failed launch's
-    message, or ``not visible``. `large` also tries the cases that only a GPU runs. Raises RuntimeError if a launch could not be
-    made, which says nothing about the kernel.
-    """
-    cases = [case for case in puzzle.cases if "gpu" in case.devices and (large or "cpu" in case.devices)]
-    for outcome in _outcomes(puzzle, source, runner, plan_on_gpu(puzzle, cases, source.configs)):
-        if outcome.result.status in ("infra_error", "protocol_error"):
-            raise RuntimeError(outcome.result.message)
-        if not outcome.ran:
-            return f"error: {outcome.result.message}"
-        if not outcome.right:
-            return "wrong values"
-        if outcome.damage:
-            return "modified input" if any(damage.inside for damage in outcome.damage) else "guard band"
-    return NOT_VISIBLE
+    return at_most(1 if "cpu" in case.devices else FEW_THREADS)
 
 
 def _stopped(source: KernelSource, outcome: Outcome) -> GateResult:
     result = unfinished("gpu", source, outcome)
-    unseen = "cpu" in outcome.case.devices  # the simulator ran this case, and memory passed
-    if unseen and result.status == "runtime_error" and "illegal address" in result.message:
+    simulated = "cpu" in outcome.case.devices  # and the memory gate passed
+    if simulated and result.status == "runtime_error" and "illegal address" in result.message:
         return replace(result, advice=_CLEAN_IN_THE_SIMULATOR)
     return result
 
 
-def _wrong(outcome: Outcome) -> GateResult:
-    assert outcome.comparison is not None
-    mismatch = outcome.comparison.mismatch
-    assert mismatch is not None
-    name = element(mismatch.output, mismatch.first)
+def _wrong(outcome: Outcome, mismatch: Mismatch) -> GateResult:
     got, expected = map(number, mismatch.first_values)
-    same = "cpu" in outcome.case.devices
-    return GateResult(
-        "gpu",
-        "failed",
-        f"On the GPU {name} is {got}, but should be {expected} ({outcome.case.name}). "
+    message = (
+        f"On the GPU {element(mismatch.output, mismatch.first)} is {got}, but should be {expected} ({outcome.case.name}). "
         f"{mismatch.wrong:,} of {count(mismatch.total, 'element')} are wrong"
-        + (", while the simulator got the same case right." if same else "; only the GPU runs cases this large."),
-        advice="On a GPU programs run at the same time, so one must never need what another stores; so do the lanes of one "
-        "program. " + _COMPILER
-        if same
-        else "Only large cases show offsets past 2³¹ (make the program id int64 first), faults in long loops, and sums kept in 16 bits.",
-        case=outcome.case,
-        mismatch=mismatch,
-        findings=tuple(memory_findings(outcome)),
     )
+    if "cpu" in outcome.case.devices:
+        message += ", while the simulator got the same case right."
+        advice = (
+            "On a GPU programs run at the same time, and so do the lanes of a program: none may need what another one stores. "
+            + _COMPILER
+        )
+    else:
+        message += "; only the GPU runs cases this large."
+        advice = "Only large cases expose offsets past 2³¹ (make the program id int64 first), faults in long loops, and sums kept in 16 bits."
+    return _failed(outcome, message, advice, mismatch)
 
 
 def _damaged(outcome: Outcome, damage: Damage) -> GateResult:
-    tensor = short(damage.tensor)
+    tensor, elements = short(damage.tensor), count(damage.count, "element")
     if damage.inside and damage.index is not None:
         what = f"{tensor} is an input, and {element(damage.tensor, damage.index)} changed"
     elif damage.offset < 0:
-        what = (
-            f"{count(damage.count, 'element')} around {tensor} changed, the first {-damage.offset:,} before its start"
-        )
+        what = f"{elements} around {tensor} changed, the first {-damage.offset:,} before its start"
     elif damage.offset >= damage.span:
-        what = f"{count(damage.count, 'element')} behind {tensor} changed, the first {damage.offset - damage.span + 1:,} past its end"
+        what = f"{elements} behind {tensor} changed, the first {damage.offset - damage.span + 1:,} past its end"
     else:
-        what = f"{count(damage.count, 'element')} between the rows of {tensor} changed"
-    return GateResult(
-        "gpu",
-        "failed",
-        f"On the GPU {what} ({outcome.case.name}). That memory is not the kernel's to write.",
-        advice="Mask every store: only lanes that own an element may write.",
-        case=outcome.case,
-        findings=tuple(memory_findings(outcome)),
-    )
+        what = f"{elements} between the rows of {tensor} changed"
+    message = f"On the GPU {what} ({outcome.case.name}). That memory is not the kernel's to write."
+    return _failed(outcome, message, "Mask every store: only lanes that own an element may write.")
+
+
+def _failed(outcome: Outcome, message: str, advice: str, mismatch: Mismatch | None = None) -> GateResult:
+    findings = tuple(memory_findings(outcome))
+    return GateResult("gpu", "failed", message, advice=advice, case=outcome.case, mismatch=mismatch, findings=findings)

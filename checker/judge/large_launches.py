@@ -1,8 +1,8 @@
 """Launches too large to make: rows so far apart that offsets pass 2³¹, and the last of very many programs.
 
-An 8 GB matrix or 70,000 rows are never made. The simulator pretends: it takes the rows of a small matrix to be so far apart that
-the last one begins past 2³¹, or runs only the last programs of a huge launch, at the addresses they would have. A kernel that is
-right on the small matrix and wrong there fails the `memory` gate.
+Nobody allocates an 8 GB matrix or 70,000 rows. The simulator pretends that the rows of a small matrix are so far apart that the last
+one begins past 2³¹, or runs only the last programs of a huge launch, at the addresses that they would have. A kernel that is right on
+the small matrix and wrong there fails the `memory` gate.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 import torch
 
 from checker.course import factors
+from checker.judge.diagnosis import NONE_KNOWN
 from checker.judge.launches import Prepared, bind, counted, far_apart
 from checker.judge.memory_gate import GATE, findings_of_addresses, memory_findings
-from checker.judge.outcome import Outcome, simulate
+from checker.judge.outcome import Candidate, Outcome
 from checker.judge.phrases import at_line
-from checker.judge.runner import Runner
 from checker.judge.verdict import Diagnosis, GateResult
 from checker.misconceptions import bank
 from checker.phrases import join, short
@@ -38,77 +38,73 @@ _LIMITS = (
 
 
 @dataclass(frozen=True)
-class FarLaunch:
+class LargeLaunch:
+    """A launch that the simulator pretends to make."""
+
+    prepared: Prepared
+
+    def failed(self, source: KernelSource, outcome: Outcome) -> GateResult | None:
+        """The memory gate's result for a kernel that is right in every case, or None if it is right here, too.
+
+        A launch that was stopped says nothing about offsets.
+        """
+        findings = findings_of_addresses(outcome) if outcome.ran else []
+        if not outcome.ran or (outcome.right and not findings):
+            return None
+        line = min((f.line for f in findings if f.line is not None), default=None)  # a load before the store
+        message, advice = self.words(at_line(source, line))
+        return GateResult(GATE, "failed", message, line=line, advice=advice, case=outcome.case)
+
+    def words(self, where: str) -> tuple[str, str]:
+        """What is wrong, and advice. `where` names the line."""
+        raise NotImplementedError
+
+    def diagnosis(self, candidate: Candidate, result: GateResult) -> Diagnosis:
+        return NONE_KNOWN
+
+
+@dataclass(frozen=True)
+class FarLaunch(LargeLaunch):
     """The launch of `near` with its `long` tensors' rows far apart."""
 
     long: Long
     near: Prepared
-    prepared: Prepared
 
-    def failed(self, source: KernelSource, outcome: Outcome) -> GateResult | None:
-        """The memory gate's result for a kernel that is right in every case, or None if it is right here, too."""
-        wrong, line = _wrong_at(outcome)
-        if not wrong:
-            return None
-        unit = self.long.unit
-        name, last = self.long.tensors[0], _rows(self.long, self.near)[0] - 1
+    def words(self, where: str) -> tuple[str, str]:
+        unit, name, last = self.long.unit, short(self.long.tensors[0]), _rows(self.long, self.near)[0] - 1
         apart = passing(last + 1)
-        return GateResult(
-            GATE,
-            "failed",
-            f"With more than 2³¹ elements in {join(short(n) for n in self.long.tensors)} the kernel reaches the wrong memory"
-            f"{at_line(source, line)}. Tried with each {unit} of {short(name)} {apart:,} elements after the one before "
-            f"({outcome.case.name}): {unit} {last} begins at element {last * apart:,}, more than 2³¹ - 1 = 2,147,483,647, and a product "
-            f"of 32 bits wraps around to {last * apart - 2**32:,}.",
-            line=line,
-            advice=f"Make the {unit}'s number 64 bits wide before it is multiplied by the stride: `.to(tl.int64)`.",
-            case=outcome.case,
+        return (
+            f"With more than 2³¹ elements in {join(map(short, self.long.tensors))} the kernel reaches the wrong memory{where}. "
+            f"Tried with each {unit} of {name} {apart:,} elements after the one before ({self.prepared.case.name}): {unit} {last} "
+            f"begins at element {last * apart:,}, more than 2³¹ - 1 = 2,147,483,647, and a product of 32 bits wraps around to "
+            f"{last * apart - 2**32:,}.",
+            f"Make the {unit}'s number 64 bits wide before it is multiplied by the stride: `.to(tl.int64)`.",
         )
 
-    def diagnosis(self, puzzle: Puzzle, source: KernelSource, runner: Runner, result: GateResult) -> Diagnosis | None:
+    def diagnosis(self, candidate: Candidate, result: GateResult) -> Diagnosis:
         """The misconception, if the same launch is right with offsets that fit in 32 bits: then only their size is to blame."""
-        fits = far_apart(puzzle, self.near, self.long, fitting)
-        near = next(simulate(puzzle, source, runner, [fits]))
-        belief = next((m for m in bank(puzzle.name) if m.name == MISCONCEPTION), None)
+        belief = next((m for m in bank(candidate.puzzle.name) if m.name == MISCONCEPTION), None)
+        near = next(candidate.simulate([far_apart(candidate.puzzle, self.near, self.long, fitting)]))
         if belief is None or not near.right or memory_findings(near):
-            return None
+            return NONE_KNOWN
         return Diagnosis(belief.name, belief.believed, belief.instead, belief.try_, result.line)
 
 
 @dataclass(frozen=True)
-class LateLaunch:
+class LateLaunch(LargeLaunch):
     """A launch of which only the last programs run, after the `first` rows, elements or groups."""
 
     many: Many
     first: int
-    prepared: Prepared
 
-    def failed(self, source: KernelSource, outcome: Outcome) -> GateResult | None:
-        """The memory gate's result for a kernel that is right in every case, or None if it is right here, too."""
-        wrong, line = _wrong_at(outcome)
-        if not wrong:
-            return None
+    def words(self, where: str) -> tuple[str, str]:
         unit = self.many.unit
-        return GateResult(
-            GATE,
-            "failed",
-            f"After {self.first:,} other {unit}s the kernel reaches the wrong memory{at_line(source, line)}. Tried with the last "
-            f"{unit}s of a launch that has so many: {outcome.case.name}, where the first {unit} has the number {self.first:,}. {_LIMITS}",
-            line=line,
-            advice="Keep a program's number in the type that `tl.program_id` gives, and make it 64 bits wide, `.to(tl.int64)`, before it "
-            "is multiplied.",
-            case=outcome.case,
+        return (
+            f"After {self.first:,} other {unit}s the kernel reaches the wrong memory{where}. Tried with the last {unit}s of a launch "
+            f"that has so many: {self.prepared.case.name}, where the first {unit} has the number {self.first:,}. {_LIMITS}",
+            "Keep a program's number in the type that `tl.program_id` gives, and make it 64 bits wide, `.to(tl.int64)`, before it is "
+            "multiplied.",
         )
-
-
-def _wrong_at(outcome: Outcome) -> tuple[bool, int | None]:
-    """Whether a launch reached the wrong memory, and the first line that did. One that was stopped says nothing about offsets."""
-    findings = findings_of_addresses(outcome) if outcome.ran else []
-    line = min((f.line for f in findings if f.line is not None), default=None)  # a load before the store
-    return outcome.ran and (not outcome.right or bool(findings)), line
-
-
-# ------------------------------------------------------------------------------------------------------------ far apart
 
 
 def passing(rows: int) -> int:
@@ -128,7 +124,7 @@ def far_launches(puzzle: Puzzle, prepared: Sequence[Prepared]) -> list[FarLaunch
         enough = [p for p in prepared if min(_rows(long, p)) >= LEAST_ROWS]
         if enough:
             near = min(enough, key=lambda p: p.elements)
-            launches.append(FarLaunch(long, near, far_apart(puzzle, near, long, passing)))
+            launches.append(FarLaunch(far_apart(puzzle, near, long, passing), long, near))
     return launches
 
 
@@ -136,16 +132,13 @@ def _rows(long: Long, prepared: Prepared) -> list[int]:
     return [counted(prepared.tensors[name], long) for name in long.tensors]
 
 
-# ------------------------------------------------------------------------------------------------------------- many late
-
-
 def late_launches(puzzle: Puzzle, prepared: Sequence[Prepared]) -> list[LateLaunch]:
     """The smallest of `prepared` as the end of a launch with very many rows, elements or groups, for each such size."""
     launches = []
     for many in puzzle.many:
-        fit = [one for one in prepared if _launchable(one, many)]
-        if fit:
-            launches.append(_late(puzzle, many, min(fit, key=lambda one: (_ragged(one, many), one.elements))))
+        possible = [one for one in prepared if _launchable(one, many)]
+        if possible:
+            launches.append(_late(puzzle, many, min(possible, key=lambda one: (_ragged(one, many), one.elements))))
     return launches
 
 
@@ -168,18 +161,18 @@ def _late(puzzle: Puzzle, many: Many, near: Prepared) -> LateLaunch:
     begins = {name: first * real[name].stride(many.axis) for name in many.tensors}
     arguments = {**launch.arguments, **real}
     launch = replace(launch, arguments=arguments, skipped=(skipped[0], skipped[1], skipped[2]), begins=begins)
-    return LateLaunch(many, first, replace(near, launch=launch))
+    return LateLaunch(replace(near, launch=launch), many, first)
 
 
 def _ragged(prepared: Prepared, many: Many) -> bool:
-    """Whether the last tile is not full: lanes past the edge may load the first rows again, which are not made."""
+    """Whether the last tile is partial. Its lanes past the edge may load the first rows again, which do not exist here."""
     case = prepared.case
     tile = factors.tile_of(many.size, case.meta)
     return tile is not None and case.sizes[many.size] % case.meta[tile] > 0
 
 
 def _each(prepared: Prepared, many: Many) -> int:
-    """Elements of one row or group in the tensor that has most."""
+    """Elements of one row or group, in the tensor whose rows are longest."""
     return max(prepared.tensors[name].stride(many.axis) for name in many.tensors)
 
 
@@ -190,7 +183,7 @@ def _longer(tensor: torch.Tensor, many: Many, by: int) -> tuple[int, ...]:
 
 
 def _launchable(prepared: Prepared, many: Many) -> bool:
-    """Whether the case has several rows or groups along this axis alone, and a GPU could launch all that come before."""
+    """Whether the case has several rows or groups along this axis alone, and a GPU could launch all the earlier ones."""
     alone = all(set(prepared.tensors[name].shape[: many.axis]) <= {1} for name in many.tensors)
     few = many.first is not None or 2**31 // _each(prepared, many) < MOST_PROGRAMS
     return alone and few and prepared.case.sizes[many.size] >= 3

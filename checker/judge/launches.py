@@ -20,7 +20,7 @@ import torch
 from cachetools import LRUCache, cached
 
 from checker.course import factors
-from checker.judge.threads import at_most
+from checker.judge.runner import at_most
 from checker.puzzle import NORMAL, Case, Launch, Long, Puzzle, Scalar, Tensors
 from checker.submission.kernel import Config
 
@@ -113,7 +113,7 @@ Factor = tuple[str | Scalar, ...]
 """Something about a case: a dtype, the name of what the case has with it, its value."""
 
 
-def plan(puzzle: Puzzle, cases: Sequence[Case], configs: Sequence[Config]) -> list[Planned]:
+def plan(cases: Sequence[Case], configs: Sequence[Config]) -> list[Planned]:
     """Which case the simulator runs with which configuration: the first configuration with all, every other with enough of them to be trusted.
 
     With a configuration each case is cut into the learner's tiles, see `in_tiles`.
@@ -121,7 +121,7 @@ def plan(puzzle: Puzzle, cases: Sequence[Case], configs: Sequence[Config]) -> li
     return _planned(cases, configs, _trusted_on)
 
 
-def plan_on_gpu(puzzle: Puzzle, cases: Sequence[Case], configs: Sequence[Config]) -> list[Planned]:
+def plan_on_gpu(cases: Sequence[Case], configs: Sequence[Config]) -> list[Planned]:
     """The same for a GPU, which compiles each configuration anew: every configuration but the first with the smallest and the largest case."""
     return _planned(cases, configs, _extremes)
 

@@ -1,6 +1,6 @@
-"""Do two kernels behave alike? Compares outputs, findings and traffic of the same cases, never source text.
+"""Do two kernels behave alike? Compares their outputs, findings and traffic in the same cases, never their source text.
 
-It ignores what no kernel controls: elements that nobody stored, and which wrong value appears in undefined memory.
+The comparison ignores what no kernel controls: elements that nobody stored, and which wrong value appears in undefined memory.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ _TF32 = 2.0**-11
 _PLAINLY = 4.0
 """Beyond this multiple of the tolerance, rounding does not explain a wrong value."""
 Lanes = Mapping[tuple[str, str], tuple[int, frozenset[tuple[int, ...]]]]
-"""By kind and tensor: how many lanes or elements, and the first of them."""
+"""By kind and tensor: the number of lanes or elements, and the first of them."""
 
 
 @dataclass(frozen=True)
 class Behaviour:
-    """What a kernel did in one case, as far as comparisons need it: small enough to keep.
+    """What a comparison needs to know about a kernel's run in one case, small enough to keep.
 
-    Per output, in its shape: `values` in its dtype, `errors` relative to the tolerance, `stored` where a program wrote. `traffic` is
-    bytes loaded and stored; `undefined` says whether the kernel read undefined lanes.
+    Each output has its `values` in its dtype, its `errors` relative to the tolerance, and `stored`, true where a program wrote.
+    `traffic` is bytes loaded and stored; `undefined` says whether the kernel read undefined lanes.
     """
 
     ran: bool
@@ -83,7 +83,7 @@ def alike(
     plainly: bool = False,
     noise: float = 0.0,
 ) -> bool:
-    """Whether two kernels do the same in one case, as far as `gate` looks: at values, for `memory` at lanes, for `traffic` at bytes.
+    """Whether two kernels do the same in one case: they have alike values, for `memory` also the same lanes, for `traffic` equal bytes.
 
     `mine` is the behaviour of `learner`, which is `plainly` wrong in this case or another. `noise` widens the comparison of values,
     relative to the row's magnitude.
@@ -95,7 +95,7 @@ def alike(
     if gate == "traffic":  # their values are right; in a further case both may be wrong, which says nothing about bytes
         return mine.traffic == wrong.traffic and ("values" in mine.fails) == ("values" in wrong.fails)
     if any(_loaded(mine, name) != _loaded(wrong, name) for name in mine.values):
-        return False  # a belief about what an output holds is not theirs who never look
+        return False  # a kernel that never reads an output has no belief about what it holds
     return all(_same_values(puzzle, learner, mine, wrong, name, plainly, noise) for name in mine.values)
 
 
@@ -104,31 +104,31 @@ def _loaded(mine: Behaviour, output: str) -> bool:
 
 
 def alike_in_everything(mine: Behaviour, wrong: Behaviour) -> bool:
-    """Of two kernels whose values are alike: whether they touch the same lanes and move the same bytes too."""
+    """Whether two kernels with alike values also touch the same lanes and move the same bytes."""
     return (mine.lanes, mine.traffic) == (wrong.lanes, wrong.traffic)
 
 
 def plainly_wrong(mine: Behaviour) -> bool:
-    """Whether some value is further off than any rounding brings it."""
+    """Whether some value is too far off for any rounding to explain."""
     return any(bool((errors > _PLAINLY).any()) for errors in mine.errors.values())
 
 
 def informative(mine: Behaviour) -> bool:
-    """Whether wrong values say anything about their cause: NaN throughout comes of too much, NaN in some elements does not."""
+    """Whether the wrong values tell something about their cause. An output that is all NaN tells nothing, because anything can do that."""
     return any(bool((mine.errors[name] > 1).any()) and not bool(y.isnan().all()) for name, y in mine.values.items())
 
 
 def same_origin_of_nan(a: Trace | None, b: Trace | None, outputs: Sequence[str]) -> bool:
-    """Whether NaN has the same origin in both: undefined lanes, the same operations, or what an output held before or still holds."""
+    """Whether NaN has the same origin in both: undefined lanes, the same operations, or the former contents of an output."""
     if a is None or b is None:
         return False
-    came = [
+    origins = [
         {(f.kind, f.operation if f.kind == "nan_born" else f.tensor) for f in trace.findings if f.kind in _MAKE_NAN}
         | {("held before", name) for name in outputs if name in trace.traffic and trace.traffic[name].loaded}
         | {("never stored", name) for name in outputs if name in trace.writers and (trace.writers[name] < 0).any()}
         for trace in (a, b)
     ]
-    return bool(came[0]) and came[0] == came[1]
+    return bool(origins[0]) and origins[0] == origins[1]
 
 
 def _same_values(

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from checker.judge.finding_words import in_words, sentences
-from checker.judge.outcome import Outcome
+from checker.judge.outcome import Candidate, Failure, Outcome
 from checker.judge.verdict import Gate, GateResult
 from checker.puzzle import Puzzle
-from checker.simulator.trace import Finding, Trace
-from checker.submission.kernel import KernelSource
+from checker.simulator.trace import Finding
 
 GATE: Gate = "memory"
 MEMORY_KINDS = (
@@ -59,38 +58,29 @@ def fails(puzzle: Puzzle, outcome: Outcome, like: Outcome) -> bool:
     return bool(kinds) and any(finding.kind == kinds[0] for finding in _findings(puzzle, outcome))
 
 
-def failure(puzzle: Puzzle, outcomes: Sequence[Outcome]) -> Outcome | None:
+def failing_outcome(puzzle: Puzzle, outcomes: Sequence[Outcome]) -> Outcome | None:
     """The first outcome with a finding."""
     return next((o for o in outcomes if _findings(puzzle, o)), None)
 
 
 def passed(puzzle: Puzzle, outcomes: Sequence[Outcome]) -> GateResult:
-    return GateResult(
-        GATE,
-        "passed",
-        "Every access stays inside its tensor, every output element is stored by one program, no input is changed.",
-    )
+    message = "Every access stays inside its tensor, each output element is stored by one program, and the inputs are unchanged."
+    return GateResult(GATE, "passed", message)
 
 
-def failed(
-    puzzle: Puzzle,
-    source: KernelSource,
-    outcomes: Sequence[Outcome],
-    failing: Outcome,
-    replay: Trace | None,
-    apart: str,
-) -> GateResult:
+def failed(candidate: Candidate, failure: Failure) -> GateResult:
+    puzzle, source, failing = candidate.puzzle, candidate.source, failure.outcome
     findings = _findings(puzzle, failing)
     words = in_words(findings[0], source, failing.trace)
-    bad = sum(1 for o in outcomes if _findings(puzzle, o))
-    many = f"It happens in {bad} of {len(outcomes)} cases." if len(outcomes) > 1 else ""
+    bad, cases = sum(1 for o in failure.outcomes if _findings(puzzle, o)), len(failure.outcomes)
+    many = f"It happens in {bad} of {cases} cases." if cases > 1 else ""
     return GateResult(
         GATE,
         "failed",
         " ".join(filter(None, (f"{words.what} ({failing.case.name}).", words.why, many))),
         line=findings[0].line,
         detail="\n".join(sentence for sentence in sentences(findings, source, failing.trace) if sentence != str(words)),
-        advice=f"{words.advice} {apart}".strip(),
+        advice=f"{words.advice} {failure.experiment}".strip(),
         case=failing.case,
         findings=tuple(findings),
     )

@@ -1,4 +1,4 @@
-"""Cases after their launches: what the runner returned, and how it compares with the reference."""
+"""A kernel under judgement, and what its launches came to: the runner's result, compared with the reference."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from typing import TypeVar
 
 from checker.judge.comparison import Comparison, compare
 from checker.judge.launches import Damage, Prepared, damages
-from checker.judge.runner import Runner, RunResult
-from checker.judge.threads import at_most
+from checker.judge.runner import Runner, RunResult, at_most
 from checker.puzzle import Case, Puzzle
 from checker.simulator.trace import SimulateOptions, Trace
 from checker.submission.kernel import KernelSource
 
 _Task = TypeVar("_Task")
 NEAR = 2.0
-"""Launches that run side by side may differ in their last bits: within this factor of the allowance their values are not relied on."""
+"""Launches that run side by side may differ in their last bits, so values within this factor of the allowance are not trusted."""
 
 
 @dataclass(frozen=True)
@@ -42,32 +41,21 @@ class Outcome:
 
     @property
     def right(self) -> bool:
-        """The values are right, even if something else is not."""
+        """Whether the values are right, even if something else is not."""
         return self.comparison is not None and self.comparison.mismatch is None
-
-    @property
-    def has_nan(self) -> bool:
-        """Whether an output holds a NaN. The kernel must have run."""
-        return any(bool(self.result.tensors[name].isnan().any()) for name in self.prepared.launch.outputs)
 
     @property
     def side_by_side(self) -> bool:
         return self.trace is not None and self.trace.in_lockstep
 
-
-def simulate(
-    puzzle: Puzzle,
-    source: KernelSource,
-    runner: Runner,
-    prepared: Sequence[Prepared],
-    options: SimulateOptions | None = None,
-) -> Iterator[Outcome]:
-    """Simulate `prepared` in one pass, in order, up to the first launch that does not run to its end."""
-    results = runner.simulate(source, [p.launch for p in prepared], options or SimulateOptions())
-    for one, result in zip(prepared, results, strict=False):
-        with at_most(1):
-            outcome = judged(puzzle, one, result)
-        yield outcome
+    @property
+    def settled(self) -> bool:
+        """Whether another run, alone, would change nothing: the values are clearly right or wrong, and nothing else is amiss."""
+        if not self.side_by_side:
+            return True
+        if self.comparison is None or self.damage:
+            return False
+        return not 1 / NEAR < self.comparison.worst < NEAR
 
 
 def judged(puzzle: Puzzle, prepared: Prepared, result: RunResult) -> Outcome:
@@ -78,11 +66,76 @@ def judged(puzzle: Puzzle, prepared: Prepared, result: RunResult) -> Outcome:
     return Outcome(prepared, result, comparison, tuple(damages(prepared, result.tensors)))
 
 
-def traced(
-    puzzle: Puzzle, source: KernelSource, runner: Runner, prepared: Prepared, options: SimulateOptions
-) -> Trace | None:
-    """The trace of one launch."""
-    return next((outcome.trace for outcome in simulate(puzzle, source, runner, [prepared], options)), None)
+@dataclass(frozen=True)
+class Candidate:
+    """A kernel, the puzzle that it is meant to solve, and what runs it."""
+
+    puzzle: Puzzle
+    source: KernelSource
+    runner: Runner
+
+    def simulate(self, prepared: Sequence[Prepared], options: SimulateOptions | None = None) -> Iterator[Outcome]:
+        """Simulate `prepared` in one pass, in order, up to the first launch that does not run to its end."""
+        results = self.runner.simulate(self.source, [p.launch for p in prepared], options or SimulateOptions())
+        for one, result in zip(prepared, results, strict=False):
+            with at_most(1):
+                outcome = judged(self.puzzle, one, result)
+            yield outcome
+
+    def simulate_cases(self, prepared: Sequence[Prepared]) -> list[Outcome]:
+        """As `simulate`, for many cases at once: launches without findings run side by side.
+
+        A launch whose values come near the allowance runs again, alone. So does the first wrong one, this time with everything that
+        its card needs (see `in_full`).
+        """
+        outcomes = list(self.simulate(prepared, SimulateOptions(together=True)))
+        again = {i for i, outcome in enumerate(outcomes) if not outcome.settled}
+        first = next((i for i, outcome in enumerate(outcomes) if not outcome.right), None)
+        if first is not None and outcomes[first].ran:
+            full = self.in_full(outcomes[first])
+            if full is not None:
+                outcomes[first] = full
+                again.discard(first)
+            elif outcomes[first].side_by_side:
+                again.add(first)
+        order = sorted(again)
+        for i, exact in zip(order, self.simulate([prepared[i] for i in order]), strict=False):
+            outcomes[i] = exact
+            if not exact.ran:
+                return outcomes[: i + 1]
+        return outcomes
+
+    def in_full(self, failing: Outcome) -> Outcome | None:
+        """A failing case once more, with its events and, after a NaN, with every operation tracked. None if that takes too much."""
+        outputs = (failing.result.tensors[name] for name in failing.prepared.launch.outputs)
+        has_nan = not failing.right and any(bool(output.isnan().any()) for output in outputs)
+        full = next(self.simulate([failing.prepared], SimulateOptions(events=True, explain_nan=has_nan)), None)
+        return full if full is not None and full.ran else None
+
+    def replay(self, failing: Outcome) -> Trace | None:
+        """The trace of a failing case with its events, from another run unless `simulate_cases` has made one."""
+        if failing.trace is None or failing.trace.events:
+            return failing.trace
+        full = self.in_full(failing)
+        return full.trace if full is not None else None
+
+    def trace(self, prepared: Prepared, options: SimulateOptions) -> Trace | None:
+        """The trace of one launch."""
+        return next((outcome.trace for outcome in self.simulate([prepared], options)), None)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The `outcome` that a gate reports, among all `outcomes`.
+
+    `replay` is its trace with events, and after a NaN with every operation tracked. `experiment` says which change of the case
+    turns it right.
+    """
+
+    outcome: Outcome
+    outcomes: Sequence[Outcome]
+    replay: Trace | None = None
+    experiment: str = ""
 
 
 def in_spite_of_stops(
@@ -97,40 +150,3 @@ def in_spite_of_stops(
         if not done:
             return
         tasks = tasks[done:]
-
-
-def simulate_cases(puzzle: Puzzle, source: KernelSource, runner: Runner, prepared: Sequence[Prepared]) -> list[Outcome]:
-    """As `simulate`, for many cases at once: launches without findings run side by side.
-
-    A launch whose values come near the allowance runs again by itself. So does the first wrong one, with everything that its card
-    needs (see `in_full`).
-    """
-    outcomes = list(simulate(puzzle, source, runner, prepared, SimulateOptions(together=True)))
-    first = next((i for i, outcome in enumerate(outcomes) if not outcome.right), None)
-    again = [i for i, outcome in enumerate(outcomes) if not settled(outcome) or (outcome.side_by_side and i == first)]
-    if first is not None and outcomes[first].ran:
-        full = in_full(puzzle, source, runner, outcomes[first])
-        if full is not None:
-            outcomes[first] = full
-            again = [i for i in again if i != first]
-    for i, exact in zip(again, simulate(puzzle, source, runner, [prepared[i] for i in again]), strict=False):
-        outcomes[i] = exact
-        if not exact.ran:
-            return outcomes[: i + 1]
-    return outcomes
-
-
-def in_full(puzzle: Puzzle, source: KernelSource, runner: Runner, failing: Outcome) -> Outcome | None:
-    """A failing case once more, with its events and, after a NaN, with every operation tracked. None if that takes too much."""
-    options = SimulateOptions(events=True, explain_nan=not failing.right and failing.has_nan)
-    full = next(simulate(puzzle, source, runner, [failing.prepared], options), None)
-    return full if full is not None and full.ran else None
-
-
-def settled(outcome: Outcome) -> bool:
-    """Whether running it by itself would change nothing: its values are clearly right or clearly wrong, and nothing else is amiss."""
-    if not outcome.side_by_side:
-        return True
-    if outcome.comparison is None or outcome.damage:
-        return False
-    return not 1 / NEAR < outcome.comparison.worst < NEAR

@@ -1,9 +1,13 @@
-"""What the judge needs from a runner of kernels. The sandbox implements it; the judge never runs a kernel itself."""
+"""What the judge needs from a runner of kernels. The sandbox implements it; the judge never runs a kernel itself.
+
+`at_most` bounds the threads of the judge's own arithmetic.
+"""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -19,10 +23,10 @@ from checker.submission.kernel import KernelSource
 
 @dataclass(frozen=True)
 class RunResult:
-    """One launch, or why it did not run.
+    """One launch, or the reason why it did not run.
 
-    `tensors` holds every tensor argument after the launch, by parameter. `status` is ``passed`` if the kernel ran to its end,
-    whatever it computed. `line` is a line of `KernelSource.source`. `timing` is there if the launch was only timed.
+    `tensors` holds every tensor argument after the launch, by parameter. The status is ``passed`` if the kernel ran to its end,
+    whatever it computed. `line` is a line of `KernelSource.source`. A launch that was only timed has a `timing`.
     """
 
     status: Status
@@ -36,12 +40,12 @@ class RunResult:
 
 
 class Runner(Protocol):
-    """Runs kernels somewhere safe. Results come in order. A failed compilation stops no other, but a launch that does not pass is
-    the last.
+    """Runs kernels somewhere safe and leaves the launches' own tensors unchanged.
 
-    `compile` may begin at once; compilations `aside` leave the processors to other work, because nobody waits for them yet. The
-    launches' own tensors stay as they are. `launch` takes the next launch while the GPU works on the last one, so a generator that
-    prepares large ones costs no extra time.
+    Results come in order. A failed compilation does not stop the next one, but after a launch that fails no further one runs.
+
+    `compile` may begin at once; compilations `aside` leave the processors to other work, because nobody waits for them yet.
+    `launch` takes the next launch while the GPU works on the last one, so a generator can prepare large ones at no extra cost.
     """
 
     def compile(
@@ -59,3 +63,30 @@ def session(runner: Runner, *, gpu: bool, hurry: bool) -> AbstractContextManager
     """`runner` for the calls of one verdict, which share work if it can do that. In a `hurry` it uses all processors, else one."""
     opened = getattr(runner, "session", None)
     return nullcontext(runner) if opened is None else opened(gpu=gpu, hurry=hurry)
+
+
+FEW_THREADS = 4
+"""For tensors of many megabytes. More threads gain little, and take processors from other verdicts."""
+_lock = threading.Lock()
+_inside = 0
+_usual = 1
+
+
+@contextmanager
+def at_most(count: int) -> Iterator[None]:
+    """Inside, torch uses at most `count` threads, and afterwards as many as before. Safe in several threads at once.
+
+    Tensors of ordinary cases need 1: on a busy machine, more threads spend their time waiting for each other.
+    """
+    global _inside, _usual
+    with _lock:
+        if _inside == 0:
+            _usual = torch.get_num_threads()
+        _inside += 1
+    torch.set_num_threads(min(count, _usual))
+    try:
+        yield
+    finally:
+        with _lock:
+            _inside -= 1
+        torch.set_num_threads(_usual)

@@ -7,20 +7,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from checker.judge.launches import Prepared, prepare_if_possible
-from checker.judge.outcome import Outcome, simulate
-from checker.judge.runner import Runner
-from checker.puzzle import Case, Puzzle
-from checker.submission.kernel import KernelSource
+from checker.judge.outcome import Candidate, Outcome
+from checker.puzzle import Case
 
 MOST_RUNS = 20
-MOST_TURNS = 256
-"""Tiles in a case. A case with more cannot be worked out by hand, and takes long."""
+MOST_TILES = 256
+"""A case with more tiles takes long and cannot be worked out by hand."""
 
 
-def smallest_case(
-    puzzle: Puzzle, source: KernelSource, runner: Runner, failing: Prepared, fails: Callable[[Outcome], bool]
-) -> Case:
-    """The smallest case for which `fails` holds, at worst that of `failing`, after at most MOST_RUNS simulations.
+def smallest_case(candidate: Candidate, failing: Prepared, fails: Callable[[Outcome], bool]) -> Case:
+    """The smallest case for which `fails` holds, at worst the case of `failing`, after at most MOST_RUNS simulations.
 
     Small tiles come first, then all sizes small together, then each size alone. Tile sizes stay powers of two, and a tile that covers
     its whole dimension still covers it.
@@ -30,36 +26,37 @@ def smallest_case(
     def first(cases: Sequence[Case]) -> Case:
         """The first of `cases` that fails, or `best`."""
         nonlocal runs_left
-        few = [case for case in cases if _turns(case) <= MOST_TURNS][:runs_left]
-        possible = [prepare_if_possible(puzzle, case, config) for case in few]
-        for outcome in simulate(puzzle, source, runner, [prepared for prepared in possible if prepared]):
+        few = [case for case in cases if _tiles(case) <= MOST_TILES][:runs_left]
+        possible = [prepare_if_possible(candidate.puzzle, case, config) for case in few]
+        for outcome in candidate.simulate([prepared for prepared in possible if prepared]):
             runs_left -= 1
             if fails(outcome):
                 return outcome.case
         return best
 
+    floor = 16 if "tl.dot" in candidate.source.source else 4
     if config is None:
-        best = first(_smaller_tiles(best, source)[:1])
-    best = first([_resized(best, dict.fromkeys(best.sizes, n)) for n in _together(best)])
+        best = first(_with_small_tiles(best, floor)[:1])
+    best = first([_resized(best, dict.fromkeys(best.sizes, n)) for n in _sizes_of_all(best)])
     for name in best.sizes:
-        best = first([_resized(best, {name: n}) for n in _alone(best, name)])
+        best = first([_resized(best, {name: n}) for n in _sizes_of_one(best, name)])
     if config is None:
-        best = first(_smaller_tiles(best, source))
+        best = first(_with_small_tiles(best, floor))
     return best
 
 
-def _turns(case: Case) -> int:
+def _tiles(case: Case) -> int:
     tiled = ((size, case.meta.get(f"BLOCK_{name}")) for name, size in case.sizes.items())
     return math.prod(-(-size // tile) for size, tile in tiled if tile)
 
 
-def _together(case: Case) -> list[int]:
+def _sizes_of_all(case: Case) -> list[int]:
     largest = max(case.sizes.values(), default=0)
     tiles = {n + 1 for name, n in case.meta.items() if name.startswith("BLOCK_")}
     return sorted(n for n in {1, 2, 3} | tiles if n < largest)
 
 
-def _alone(case: Case, name: str) -> list[int]:
+def _sizes_of_one(case: Case, name: str) -> list[int]:
     size = case.sizes[name]
     tile = case.meta.get(f"BLOCK_{name}", 4)
     return sorted(n for n in {1, 2, 3, tile - 1, tile, tile + 1, size // 2} if 0 < n < size)
@@ -69,21 +66,18 @@ def _resized(case: Case, sizes: dict[str, int]) -> Case:
     return replace(case, sizes={**case.sizes, **sizes})
 
 
-def _smaller_tiles(case: Case, source: KernelSource) -> list[Case]:
-    """All tiles as small as possible, then twice that: at least 4 lanes, or 16 for a kernel with `tl.dot`."""
-    floor = 16 if "tl.dot" in source.source else 4
+def _with_small_tiles(case: Case, floor: int) -> list[Case]:
+    """The case with all tiles as small as possible but with at least `floor` lanes, then with at least twice as many."""
     cases = []
     for least in (floor, 2 * floor):
-        meta = {}
+        meta = dict(case.meta)
         for name, value in case.meta.items():
             size = case.sizes.get(name.removeprefix("BLOCK_"))
-            if not name.startswith("BLOCK_") or size is None or isinstance(value, bool):
-                meta[name] = value
-                continue
-            tile = min(least, value)
-            while value >= size > tile:
-                tile *= 2
-            meta[name] = tile
+            if name.startswith("BLOCK_") and size is not None and not isinstance(value, bool):
+                tile = min(least, value)
+                while value >= size > tile:
+                    tile *= 2
+                meta[name] = tile
         if meta != dict(case.meta):
             cases.append(replace(case, meta=meta))
     return cases

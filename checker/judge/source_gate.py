@@ -13,23 +13,23 @@ def source_gate(puzzle: Puzzle, source: KernelSource) -> GateResult:
         return GateResult(
             "source",
             "not_attempted",
-            "Nothing is written here yet. Put your lines between the two markers; even a wrong first attempt "
-            "shows you a lot.",
+            "Nothing is written here yet. Put your lines between the two markers; even a wrong first attempt shows you a lot.",
             advice="`hint` has three levels, and the first only asks a question.",
         )
     broken = rules.violations(source, puzzle)
     if not broken:
         return GateResult("source", "passed", "Follows the rules of the course.")
-    first, rest = broken[0], broken[1:]
-    more = f" {len(rest)} more below." if rest else ""
-    sentence = _in_words(source, first)
+    first, *more = (_in_words(source, violation) for violation in broken)
+    full_stop = "" if first[-1] in ".?" else "."
     return GateResult(
         "source",
         "forbidden",
-        f"{sentence[0].upper()}{sentence[1:]}{'' if sentence[-1] in '.?' else '.'}{more}",
-        line=first.line,
-        detail="\n".join(_in_words(source, violation) for violation in rest),
-        advice=rules.RULES.get(first.rule, "A kernel uses `tl` and its own parameters, and nothing else of Python."),
+        f"{first[0].upper()}{first[1:]}{full_stop}{f' {len(more)} more below.' if more else ''}",
+        line=broken[0].line,
+        detail="\n".join(more),
+        advice=rules.RULES.get(
+            broken[0].rule, "A kernel uses `tl` and its own parameters, and nothing else of Python."
+        ),
     )
 
 

@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from checker.course import factors
-from checker.judge.outcome import Outcome
+from checker.judge.outcome import Candidate, Failure, Outcome
 from checker.judge.verdict import Gate, GateResult
 from checker.phrases import join, short
 from checker.puzzle import Allowance, Case, Puzzle
 from checker.simulator.trace import Trace, Traffic
-from checker.submission.kernel import KernelSource
 
 GATE: Gate = "traffic"
 _NONE = Allowance(0, 0, "")
@@ -37,6 +36,15 @@ def overdrawn(puzzle: Puzzle, outcome: Outcome) -> list[tuple[str, str, int, int
     return over
 
 
+def bytes_moved(outcome: Outcome) -> int:
+    """Bytes loaded and stored for all tensors; 0 without a trace."""
+    return sum(t.loaded + t.stored for t in _traffic(outcome).values())
+
+
+def _traffic(outcome: Outcome) -> Mapping[str, Traffic]:
+    return outcome.trace.traffic if outcome.trace else {}
+
+
 def _in_its_tiles(outcome: Outcome) -> Case:
     """The case with the tiles that ran, which the learner's own configuration may set."""
     case, config = outcome.case, outcome.prepared.config
@@ -50,87 +58,79 @@ def _in_whole_tiles(case: Case) -> Case:
     return replace(case, sizes={**case.sizes, **{name: -(-case.sizes[name] // n) * n for name, n in tiles.items()}})
 
 
-def _budget(puzzle: Puzzle, outcome: Outcome) -> Mapping[str, Allowance]:
-    return puzzle.budget(_in_its_tiles(outcome))
-
-
 def fails(puzzle: Puzzle, outcome: Outcome, like: Outcome) -> bool:
     return bool(overdrawn(puzzle, outcome))
 
 
-def failure(puzzle: Puzzle, outcomes: Sequence[Outcome]) -> Outcome | None:
-    """The outcome that the gate reports: the first failing case in which a tensor is most over its allowance."""
-    failing = [o for o in outcomes if overdrawn(puzzle, o)]
-    return max(
-        failing, key=lambda o: max(_ratio(m, allowed) for _, _, m, allowed in overdrawn(puzzle, o)), default=None
-    )
+def failing_outcome(puzzle: Puzzle, outcomes: Sequence[Outcome]) -> Outcome | None:
+    """The first outcome in which a tensor exceeds its allowance by the largest factor."""
 
+    def excess(outcome: Outcome) -> float:  # infinite if nothing is allowed
+        return max(moved / allowed if allowed else math.inf for _, _, moved, allowed in overdrawn(puzzle, outcome))
 
-def _ratio(moved: int, allowed: int) -> float:
-    """How many times its allowance a tensor moved; infinite if nothing is allowed, so that the first such case is reported."""
-    return moved / allowed if allowed else math.inf
+    return max((o for o in outcomes if overdrawn(puzzle, o)), key=excess, default=None)
 
 
 def passed(puzzle: Puzzle, outcomes: Sequence[Outcome]) -> GateResult:
-    shown = max(outcomes, key=bytes_moved, default=None)
-    table = _table(puzzle, shown) if shown else {}
-    return GateResult(GATE, "passed", _passes(shown), case=shown.case if shown else None, traffic=table)
+    largest = max(outcomes, key=bytes_moved, default=None)
+    if largest is None or largest.trace is None:
+        return GateResult(GATE, "passed", "Nothing exceeded what the puzzle allows.")
+    parts = [
+        f"{short(name)} {verb} {_times(moved / full, 'times')}"
+        for name, traffic in _traffic(largest).items()
+        for verb, moved in (("loaded", traffic.loaded), ("stored", traffic.stored))
+        if moved and (full := _tensor_bytes(largest, name))
+    ]
+    message = f"{join(parts)}: within what this puzzle allows." if parts else "Nothing was moved."
+    return GateResult(GATE, "passed", message, case=largest.case, traffic=_table(puzzle, largest))
 
 
-def failed(
-    puzzle: Puzzle,
-    source: KernelSource,
-    outcomes: Sequence[Outcome],
-    failing: Outcome,
-    replay: Trace | None,
-    apart: str,
-) -> GateResult:
+def failed(candidate: Candidate, failure: Failure) -> GateResult:
+    puzzle, source, failing = candidate.puzzle, candidate.source, failure.outcome
     name, verb, moved, allowed = overdrawn(puzzle, failing)[0]
-    lines = _lines_moving(replay, name, verb)
+    lines = _lines_moving(failure.replay, name, verb)
     where = f", by {join(source.line_words(line) for line in lines)}" if lines else ""
     advice = (
         "Is a tile loaded twice? Load it once and reuse it: it stays in the program's registers. If not, some load is unnecessary."
         if verb == "loaded"
         else "Store each result once, when it is final."
     )
+    message = f"{_excess(failing, name, verb, moved, allowed)}{where} ({failing.case.name}: {moved:,} bytes, allowed {allowed:,})."
     return GateResult(
         GATE,
         "failed",
-        f"{_times(failing, name, verb, moved, allowed)}{where} ({failing.case.name}: {moved:,} bytes, allowed {allowed:,}). {_because(puzzle, failing, name)}".strip(),
+        f"{message} {_because(puzzle, failing, name)}".strip(),
         line=lines[-1] if lines else None,
-        advice=f"{advice} {apart}".strip(),
+        advice=f"{advice} {failure.experiment}".strip(),
         case=failing.case,
         traffic=_table(puzzle, failing),
     )
 
 
-def _times(outcome: Outcome, name: str, verb: str, moved: int, allowed: int) -> str:
-    full = _tensor_bytes(outcome, name)
-    tensor = short(name)
+def _excess(outcome: Outcome, name: str, verb: str, moved: int, allowed: int) -> str:
+    full, tensor = _tensor_bytes(outcome, name), short(name)
     if full == 0:
         return f"{tensor} was {verb} more than this puzzle allows"
-    limit = "this puzzle allows none" if allowed == 0 else f"this puzzle allows {allowed / full:.3g}"
-    times = "once" if _is_once(moved / full) else f"{moved / full:.3g} times over"
-    return f"{tensor} was {verb} {times}; {limit}"
+    limit = f"{allowed / full:.3g}" if allowed else "none"
+    return f"{tensor} was {verb} {_times(moved / full, 'times over')}; this puzzle allows {limit}"
 
 
-def _is_once(times: float) -> bool:
-    return abs(times - 1) < 0.005
+def _times(times: float, unit: str) -> str:
+    return "once" if abs(times - 1) < 0.005 else f"{times:.3g} {unit}"
 
 
 def _because(puzzle: Puzzle, outcome: Outcome, name: str) -> str:
-    allowance = _budget(puzzle, outcome).get(name)
-    if allowance is None or not allowance.because:
+    because = puzzle.budget(_in_its_tiles(outcome)).get(name, _NONE).because
+    if not because:
         return ""
-    because = allowance.because
     if because.split()[0] in map(short, puzzle.parameters):
         return f"{because}."  # a tensor's name keeps its case
     return f"{because[0].upper()}{because[1:]}."
 
 
 def _tensor_bytes(outcome: Outcome, name: str) -> int:
-    tensor = outcome.prepared.launch.arguments[name]
-    return tensor.numel() * tensor.element_size()  # type: ignore[union-attr]
+    tensor = outcome.prepared.tensors[name]
+    return tensor.numel() * tensor.element_size()
 
 
 def _lines_moving(replay: Trace | None, name: str, verb: str) -> list[int]:
@@ -139,27 +139,7 @@ def _lines_moving(replay: Trace | None, name: str, verb: str) -> list[int]:
     return sorted({e.line for e in events if e.tensor == name and e.kind in kinds and e.bytes})
 
 
-def bytes_moved(outcome: Outcome) -> int:
-    """Bytes loaded and stored for all tensors; 0 without a trace."""
-    return sum(t.loaded + t.stored for t in outcome.trace.traffic.values()) if outcome.trace else 0
-
-
 def _table(puzzle: Puzzle, outcome: Outcome) -> dict[str, tuple[Traffic, int, int]]:
-    budget = _budget(puzzle, outcome)
-    return {
-        name: (t, budget[name].loaded if name in budget else 0, budget[name].stored if name in budget else 0)
-        for name, t in (outcome.trace.traffic.items() if outcome.trace else ())
-    }
-
-
-def _passes(outcome: Outcome | None) -> str:
-    if outcome is None or outcome.trace is None:
-        return "Nothing exceeded what the puzzle allows."
-    parts = []
-    for name, traffic in outcome.trace.traffic.items():
-        full = _tensor_bytes(outcome, name)
-        for verb, moved in (("loaded", traffic.loaded), ("stored", traffic.stored)):
-            if moved and full:
-                times = moved / full
-                parts.append(f"{short(name)} {verb} {'once' if _is_once(times) else f'{times:.3g} times'}")
-    return f"{join(parts)}: within what this puzzle allows." if parts else "Nothing was moved."
+    budget = puzzle.budget(_in_its_tiles(outcome))
+    allowances = {name: budget.get(name, _NONE) for name in _traffic(outcome)}
+    return {name: (t, allowances[name].loaded, allowances[name].stored) for name, t in _traffic(outcome).items()}

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from checker.judge.finding_words import CHECK_STRIDES, in_words, sentences
-from checker.judge.outcome import Outcome
+from checker.judge.outcome import Candidate, Failure, Outcome
 from checker.judge.phrases import at_line, element, number
 from checker.judge.verdict import Gate, GateResult, Mismatch
 from checker.phrases import count, program, short
@@ -39,8 +39,8 @@ def fails(puzzle: Puzzle, outcome: Outcome, like: Outcome) -> bool:
     return outcome.ran and not outcome.right if like.ran else outcome.result.status == like.result.status
 
 
-def failure(puzzle: Puzzle, outcomes: Sequence[Outcome]) -> Outcome | None:
-    """The outcome that the gate reports: a kernel that did not end comes first, then the first wrong case."""
+def failing_outcome(puzzle: Puzzle, outcomes: Sequence[Outcome]) -> Outcome | None:
+    """A launch that did not end, or else the first wrong case."""
     wrong = next((o for o in outcomes if o.ran and not o.right), None)
     stopped = next((o for o in outcomes if not o.ran), None)
     if stopped is not None and wrong is not None and stopped.result.status in ("infra_error", "protocol_error"):
@@ -54,30 +54,23 @@ def passed(puzzle: Puzzle, outcomes: Sequence[Outcome]) -> GateResult:
     return GateResult(GATE, "passed", f"Right in all {count(len(outcomes), 'case')}{share}.")
 
 
-def failed(
-    puzzle: Puzzle,
-    source: KernelSource,
-    outcomes: Sequence[Outcome],
-    failing: Outcome,
-    replay: Trace | None,
-    apart: str,
-) -> GateResult:
-    """After a NaN every operation is followed in `replay`."""
-    if not failing.ran:
+def failed(candidate: Candidate, failure: Failure) -> GateResult:
+    source, failing, replay = candidate.source, failure.outcome, failure.replay
+    if failing.comparison is None:
         return unfinished(GATE, source, failing)
-    assert failing.comparison is not None
     assert failing.comparison.mismatch is not None
     mismatch = _located(failing.comparison.mismatch, replay)
     findings = [f for f in failing.trace.findings if f.kind != "nan_born"] if failing.trace else []
     findings += [f for f in replay.findings if f.kind == "nan_born"] if replay else []
-    wrong = _Wrong(source, failing, mismatch, findings, _early_read(mismatch, findings, replay))
+    explanation = _Explanation(source, failure, mismatch, findings, _early_read(mismatch, findings, replay))
+    others = (f for f in findings if f != explanation.cause)
     return GateResult(
         GATE,
         "failed",
-        wrong.message(outcomes),
-        line=wrong.line(),
-        detail="\n".join(sentences((f for f in findings if f not in wrong.causes()), source, failing.trace)),
-        advice=wrong.advice(apart),
+        explanation.message(),
+        line=explanation.line(),
+        detail="\n".join(sentences(others, source, failing.trace)),
+        advice=explanation.advice(),
         case=failing.case,
         mismatch=mismatch,
         findings=tuple(findings),
@@ -91,17 +84,8 @@ def unfinished(gate: Gate, source: KernelSource, outcome: Outcome) -> GateResult
     reason = result.message.rstrip(".")
     if reason and result.status == "timeout":
         start, reason = reason, ""
-    at = at_line(source, result.line)
-    message = f"{start}{at} ({outcome.case.name}). {reason}{'.' if reason else ''}".rstrip()
-    return GateResult(
-        gate,
-        result.status,
-        message,
-        line=result.line,
-        detail=result.detail,
-        advice=advice,
-        case=outcome.case,
-    )
+    message = f"{start}{at_line(source, result.line)} ({outcome.case.name}). {reason}{'.' if reason else ''}".rstrip()
+    return GateResult(gate, result.status, message, result.line, result.detail, advice, outcome.case)
 
 
 def _located(mismatch: Mismatch, replay: Trace | None) -> Mismatch:
@@ -142,65 +126,71 @@ def _early_read(mismatch: Mismatch, findings: Sequence[Finding], replay: Trace |
 
 
 @dataclass(frozen=True)
-class _Wrong:
-    """A wrong case, to be put into words. `early` is the access that read the first wrong element before any store to it."""
+class _Explanation:
+    """The words for a wrong case. `early` is the access that read the first wrong element before any store to it."""
 
     source: KernelSource
-    outcome: Outcome
+    failure: Failure
     mismatch: Mismatch
     findings: Sequence[Finding]
     early: Event | None
 
-    def first(self, kind: str) -> Finding | None:
-        return _first(self.findings, kind)
+    @property
+    def trace(self) -> Trace | None:
+        return self.failure.outcome.trace
 
-    def causes(self) -> list[Finding]:
-        """The findings that explain the wrong value, the one that the message gives first."""
-        kinds = ("undefined_lanes", "nan_born") if math.isnan(self.mismatch.first_values[0]) else ("undefined_lanes",)
-        return [cause for kind in kinds if (cause := self.first(kind)) is not None]
+    @property
+    def cause(self) -> Finding | None:
+        """The finding that explains the wrong value."""
+        undefined = _first(self.findings, "undefined_lanes")
+        is_nan = math.isnan(self.mismatch.first_values[0])
+        return undefined or (_first(self.findings, "nan_born") if is_nan else None)
 
     def line(self) -> int | None:
         """The line that is at fault."""
-        for cause in self.causes():
-            return cause.line
+        if self.cause is not None:
+            return self.cause.line
         return self.mismatch.line if self.early is None else self.early.line
 
-    def message(self, outcomes: Sequence[Outcome]) -> str:
-        mismatch, trace = self.mismatch, self.outcome.trace
-        got, expected = mismatch.first_values
-        name = element(mismatch.output, mismatch.first)
-        parts = [
-            f"{name} is {_distinct(got, expected)}, but should be {_distinct(expected, got)} ({mismatch.case.name})."
-        ]
+    def message(self) -> str:
+        mismatch, outcomes = self.mismatch, self.failure.outcomes
+        got, expected = _distinct(*mismatch.first_values)
         bad = sum(1 for o in outcomes if o.ran and not o.right)
         many = f" in this case, and {bad} of {len(outcomes)} cases fail" if len(outcomes) > 1 else ""
-        parts.append(
-            f"{mismatch.wrong:,} of {count(mismatch.total, 'element')} {'is' if mismatch.wrong == 1 else 'are'} wrong{many}."
-        )
-        if mismatch.writer is not None and trace is not None:
-            where = at_line(self.source, mismatch.line)
-            parts.append(f"{program(mismatch.writer, trace.grid).capitalize()} stored it{where}.")
-        elif mismatch.writers is not None:
-            parts.append("No program stored it: it still holds what was there before the launch.")
-        parts.append(self.cause())
-        return " ".join(part for part in parts if part)
+        are = "is" if mismatch.wrong == 1 else "are"
+        parts = [
+            f"{element(mismatch.output, mismatch.first)} is {got}, but should be {expected} ({mismatch.case.name}).",
+            f"{mismatch.wrong:,} of {count(mismatch.total, 'element')} {are} wrong{many}.",
+            self._writer(),
+            self._reason(),
+        ]
+        return " ".join(filter(None, parts))
 
-    def cause(self) -> str:
-        for cause in self.causes():
-            words = in_words(cause, self.source, self.outcome.trace)
+    def _writer(self) -> str:
+        mismatch = self.mismatch
+        if mismatch.writer is not None and self.trace is not None:
+            where = at_line(self.source, mismatch.line)
+            return f"{program(mismatch.writer, self.trace.grid).capitalize()} stored it{where}."
+        if mismatch.writers is not None:
+            return "No program stored it: it still holds what was there before the launch."
+        return ""
+
+    def _reason(self) -> str:
+        if self.cause is not None:
+            words = in_words(self.cause, self.source, self.trace)
             return f"{words} {words.why}".strip()
         if self.early is not None:
             where = self.source.line_words(self.early.line)
             does = "adds to" if self.early.kind == "atomic" else "reads"
-            return f"{where[0].upper()}{where[1:]} {does} what {short(self.early.tensor)} held before the launch: the check fills outputs with NaN, and on a GPU anything may lie there."
+            held = f"{where[0].upper()}{where[1:]} {does} what {short(self.early.tensor)} held before the launch"
+            return f"{held}: the check fills outputs with NaN, and on a GPU they may hold anything."
         return ""
 
-    def advice(self, apart: str) -> str:
-        mismatch, (got, _) = self.mismatch, self.mismatch.first_values
-        outside = self.first("out_of_bounds_load") or self.first("out_of_bounds_store")
-        undefined = self.first("undefined_lanes")
-        if undefined is not None:
-            return in_words(undefined, self.source, self.outcome.trace).advice
+    def advice(self) -> str:
+        mismatch, experiment, (got, _) = self.mismatch, self.failure.experiment, self.mismatch.first_values
+        outside = _first(self.findings, "out_of_bounds_load") or _first(self.findings, "out_of_bounds_store")
+        if self.cause is not None and self.cause.kind == "undefined_lanes":
+            return in_words(self.cause, self.source, self.trace).advice
         if mismatch.writer is None and mismatch.writers is not None and not (outside and outside.guard):
             return (
                 "Write down, for a small case, which elements each program stores. Together they must be all of them."
@@ -208,19 +198,21 @@ class _Wrong:
         if outside is not None:
             where = at_line(self.source, outside.line, " of ")
             check = CHECK_STRIDES if outside.guard else "Check that pointer first: it has no mask."
-            return f"Lanes{where} also fall outside {short(outside.tensor or 'the tensor')}. {check} {apart}".strip()
+            tensor = short(outside.tensor or "the tensor")
+            return f"Lanes{where} also fall outside {tensor}. {check} {experiment}".strip()
         if self.early is not None:
             return "Nothing sets the output to 0 for you. Keep the sum in a variable of the program, and store it once, when it is final."
         if math.isnan(got):
-            return f"0 / 0, inf - inf and inf / inf give NaN. Which of them can happen there, and with what values? {apart}".strip()
+            return f"0 / 0, inf - inf and inf / inf give NaN. Which of them can happen there, and with what values? {experiment}".strip()
         if math.isinf(got):
-            return f"Something grew past the largest number of its type, or was divided by 0. What keeps it from growing, and what is the divisor? {apart}".strip()
-        if apart:
-            return apart
-        return "Work out the first row of the window by hand for the smallest failing case, or watch it with `film`: where does your program first differ?"
+            return f"Something exceeded the largest number of its type, or was divided by 0. What bounds it, and what is the divisor? {experiment}".strip()
+        return experiment or (
+            "Work out the first row of the window by hand for the smallest failing case, or watch it with `film`: where does your "
+            "program first differ?"
+        )
 
 
-def _distinct(value: float, other: float) -> str:
-    """Enough figures to tell the two apart."""
-    short = number(value)
-    return short if short != number(other) else f"{value:.9g}"
+def _distinct(got: float, expected: float) -> tuple[str, str]:
+    """Both values, with enough figures to tell them apart."""
+    values = number(got), number(expected)
+    return values if values[0] != values[1] else (f"{got:.9g}", f"{expected:.9g}")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal, get_args
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeVar, get_args
 
 import numpy as np
 
 from checker.puzzle import Case
 from checker.simulator.trace import Finding, Traffic
+from checker.submission.kernel import KernelSource
 
 Status = Literal[
     "passed",
@@ -30,7 +31,7 @@ GATES: tuple[Gate, ...] = ("source", "compile", "values", "memory", "traffic", "
 
 @dataclass(frozen=True)
 class GateWarning:
-    """Something worth knowing that does not fail a gate, e.g. a target that cannot run the kernel."""
+    """Something worth knowing that fails no gate, such as a GPU that cannot run the kernel."""
 
     message: str
     line: int | None = None
@@ -40,10 +41,10 @@ class GateWarning:
 class Mismatch:
     """Where an output differs from the reference, in one case.
 
-    `expected` (rounded to the output's dtype) and `got` are the window around `first` (the first wrong element, row-major),
-    `window` its index ranges.
-    `error` is |got - expected| over what the tolerance allows, for the whole output (> 1 is wrong, inf where not finite).
-    `writer` is the program that stored `first`, None if none did; `writers` the program that stored each element (or -1).
+    - `first` is the first wrong element, row-major, and `line` the store that wrote it.
+    - `window` has the index ranges around it that `expected` (rounded to the output's dtype) and `got` show.
+    - `error` is |got - expected| over what the tolerance allows, for the whole output: wrong above 1, inf if not finite.
+    - `writer` is the program that stored `first`, or None; `writers` has the program that stored each element, or -1.
     """
 
     case: Case
@@ -58,20 +59,21 @@ class Mismatch:
     error: np.ndarray
     writer: tuple[int, int, int] | None
     writers: np.ndarray | None
-    line: int | None  # of the store that wrote `first`
+    line: int | None
 
     @property
     def first_values(self) -> tuple[float, float]:
-        """What was got and what was expected, at the first wrong element."""
+        """The value at the first wrong element, and the expected value."""
         at = tuple(i - start for i, (start, _) in zip(self.first, self.window, strict=True))
         return float(self.got[at]), float(self.expected[at])
 
 
 @dataclass(frozen=True)
 class GateResult:
-    """One gate of the verdict: `message` is for the learner.
+    """One gate of the verdict. `message` is for the learner, and `advice` is the next thing to try, in a sentence or two.
 
-    `detail` belongs below it: a sentence per line about the other `findings`, or Triton's own words.
+    `detail` belongs below the message: a sentence per line about the other `findings`, or Triton's own words. `traffic` has, per
+    tensor, what was moved in `case`, and the bytes that may be loaded and stored.
     """
 
     gate: Gate
@@ -80,31 +82,54 @@ class GateResult:
     line: int | None = None
     detail: str = ""
     advice: str = ""
-    """The next thing to try, in one or two sentences."""
     case: Case | None = None
     mismatch: Mismatch | None = None
     findings: tuple[Finding, ...] = ()
     warnings: tuple[GateWarning, ...] = ()
     traffic: dict[str, tuple[Traffic, int, int]] = field(default_factory=dict)
-    """Per tensor: what was moved in `case`, and the bytes allowed to be loaded and to be stored."""
+
+    def in_own_lines(self, source: KernelSource) -> GateResult:
+        """The result with each line counted as in the file or cell that it is written in."""
+        return replace(
+            own_line(self, source),
+            mismatch=self.mismatch and own_line(self.mismatch, source),
+            findings=tuple(own_line(finding, source) for finding in self.findings),
+            warnings=tuple(own_line(warning, source) for warning in self.warnings),
+        )
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The misconception whose kernel behaves as the learner's does; where `misconception` is None, `note` says what is known."""
+    """The misconception whose kernel behaves like the learner's. If there is none, `note` says so.
+
+    `line` is the learner's own line with the mistake, if there is just one.
+    """
 
     misconception: str | None
     believed: str = ""
     instead: str = ""
     try_: str = ""
     line: int | None = None
-    """The learner's own line that carries the mistake, where there is just one."""
     note: str = ""
+
+
+_Located = TypeVar("_Located", bound="Mismatch | GateResult | GateWarning | Finding | Diagnosis")
+
+
+def own_line(record: _Located, source: KernelSource) -> _Located:
+    """`record` with its line counted as in the file or cell that the line is written in."""
+    return record if record.line is None else replace(record, line=source.locate(record.line)[1])
 
 
 @dataclass(frozen=True, repr=False)
 class Verdict:
-    """What `check` returns. `passed` is about every gate that ran; whether the GPU was one of them is said by its gate."""
+    """What `check` returns. It has `passed` if every gate that ran did; the `gpu` gate says whether it ran.
+
+    - `smallest` is the smallest case that still fails, if the failing gate has one.
+    - `source` is the kernel as the learner wrote it, from `first_line` on.
+    - `seed` drew the cases, unless they are the puzzle's own.
+    - The values of `cases_right` cases are right, out of `cases_run` that the simulator had to run.
+    """
 
     puzzle: str
     submission: str
@@ -116,18 +141,14 @@ class Verdict:
     gates: tuple[GateResult, ...]
     diagnosis: Diagnosis | None = None
     smallest: Case | None = None
-    """The smallest case found that still fails, where the failing gate has one."""
     source: str = ""
-    """The kernel as the learner wrote it, for pointing at lines."""
     first_line: int = 1
     seed: int | None = None
-    """What the cases were drawn with, where they were not the puzzle's own."""
     cases_right: int = 0
     cases_run: int = 0
-    """Of the cases that the simulator was to run, those whose values are right."""
 
     def __repr__(self) -> str:
-        """One line: in a notebook the card stands above it already."""
+        """One line, because a notebook already shows the card above it."""
         failure = self.failure
         where = f" at {failure.gate}" if failure is not None and self.status != "not_attempted" else ""
         score = f"{self.score:g} of {self.max_score:g} points"

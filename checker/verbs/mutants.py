@@ -22,6 +22,7 @@ from checker.api.command_line import complain, write, write_json
 from checker.checking import Device, check_source
 from checker.course import LADDER
 from checker.judge.gpu_gate import NOT_VISIBLE, seen_on_gpu
+from checker.judge.outcome import Candidate
 from checker.judge.result import environment
 from checker.judge.runner import Runner
 from checker.judge.verdict import Gate
@@ -104,8 +105,9 @@ def _row(puzzle: Puzzle, wrong: Misconception, device: Device, runner: Runner) -
     row = _row_of(wrong, verdict.status, gate, verdict.diagnosis.misconception if verdict.diagnosis else None)
     if device == "cpu" or row.status == "infra_error":
         return row
+    candidate = Candidate(puzzle, wrong.source, runner)
     try:
-        return replace(row, gpu=seen_on_gpu(puzzle, wrong.source, runner, large=row.gate not in HIDDEN_GATES))
+        return replace(row, gpu=seen_on_gpu(candidate, large=row.gate not in HIDDEN_GATES))
     except RuntimeError as error:
         return replace(row, status="infra_error", gate=None, gpu=f"no launch: {error}")
 

@@ -7,7 +7,7 @@ import pytest
 from checker.course import LADDER
 from checker.judge.diagnosis import find_misconception
 from checker.judge.launches import plan, prepare_all
-from checker.judge.outcome import simulate
+from checker.judge.outcome import Candidate
 from checker.misconceptions import bank
 from tests.judge.helpers import cpu_cases, judge
 from tests.judge.local_runner import LocalRunner
@@ -60,10 +60,11 @@ def test_correct_kernels_pass_and_are_never_named(puzzle, runner):
         verdict = judge(puzzle, source, runner)
         assert verdict.passed, (name, verdict.failure)
         assert verdict.diagnosis is None
-        outcomes = list(simulate(puzzle, source, runner, prepare_all(puzzle, plan(puzzle, cpu_cases(puzzle), ()))))
+        candidate = Candidate(puzzle, source, runner)
+        outcomes = list(candidate.simulate(prepare_all(puzzle, plan(cpu_cases(puzzle), ()))))
         for gate in ("values", "memory", "traffic"):
             for failing in (outcomes[0], outcomes[-1]):
-                diagnosis = find_misconception(puzzle, source, runner, outcomes, failing, gate)
+                diagnosis = find_misconception(candidate, outcomes, failing, gate)
                 assert diagnosis.misconception is None, name
 
 

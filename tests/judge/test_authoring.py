@@ -11,7 +11,7 @@ from checker.course import LADDER
 from checker.judge import memory_gate, traffic_gate
 from checker.judge.comparison import compare
 from checker.judge.launches import plan, prepare, prepare_all
-from checker.judge.outcome import simulate_cases
+from checker.judge.outcome import Candidate
 from tests.judge.helpers import cpu_cases, solution
 
 MARGIN = 0.5
@@ -86,11 +86,11 @@ def test_trivial_answers_fail(puzzle):
 
 @pytest.mark.parametrize("puzzle", LADDER, ids=lambda puzzle: puzzle.name)
 def test_the_solution_passes_every_case_with_twice_the_margin(puzzle, runner):
-    prepared = prepare_all(puzzle, plan(puzzle, cpu_cases(puzzle), ()))
-    outcomes = simulate_cases(puzzle, solution(puzzle.name), runner, prepared)
+    prepared = prepare_all(puzzle, plan(cpu_cases(puzzle), ()))
+    outcomes = Candidate(puzzle, solution(puzzle.name), runner).simulate_cases(prepared)
     assert len(outcomes) == len(prepared)
     for outcome in outcomes:
         assert outcome.comparison is not None, outcome.result.message
         assert outcome.comparison.worst <= MARGIN, outcome.case.name
-    assert memory_gate.failure(puzzle, outcomes) is None
-    assert traffic_gate.failure(puzzle, outcomes) is None
+    assert memory_gate.failing_outcome(puzzle, outcomes) is None
+    assert traffic_gate.failing_outcome(puzzle, outcomes) is None

@@ -8,6 +8,7 @@ from checker.compiler import TARGETS, CompileResult
 from checker.course import PUZZLES
 from checker.judge.compile_gate import Compilation
 from checker.judge.launches import plan, prepare_all
+from checker.judge.outcome import Candidate
 from checker.judge.verdict import GATES
 from tests.judge.helpers import changed, cpu_cases, judge, solution
 from tests.judge.local_runner import LocalRunner
@@ -59,8 +60,8 @@ def test_before_simulation_every_dtype_passes_the_front_end_and_one_is_compiled(
 
 def test_the_front_end_sees_each_flag_in_each_dtype_and_machine_code_each_dtype_and_gpu_once(compiler):
     heads = PUZZLES["flash_attention_heads"]
-    launches = prepare_all(heads, plan(heads, cpu_cases(heads), ()))
-    compilation = Compilation(heads, solution("flash_attention_heads"), compiler, launches)
+    launches = prepare_all(heads, plan(cpu_cases(heads), ()))
+    compilation = Compilation(Candidate(heads, solution("flash_attention_heads"), compiler), launches)
     assert compilation.first() is None
     seen = {(r.signature["q_ptr"], r.constexprs["IS_CAUSAL"]) for r in compiler.requests}
     assert len(seen) == len(compiler.requests) == 6

@@ -24,7 +24,7 @@ def test_every_configuration_meets_every_dtype_with_every_family_layout_and_flag
         cases = cpu_cases(puzzle)
         tile = next(iter(cases[0].meta))
         configs = [Config({tile: 32}, {}), Config({tile: 32}, {"num_warps": 8})]
-        planned = plan(puzzle, cases, configs)
+        planned = plan(cases, configs)
         first, second = ([case for case, config in planned if config is one] for one in configs)
         assert first == [in_tiles(case, configs[0]) for case in cases], puzzle.name
         assert factors(second) == factors(cases), puzzle.name
@@ -51,7 +51,7 @@ def test_sizes_grow_with_their_tiles_up_to_a_limit():
 def test_a_gpu_launches_each_further_configuration_twice():
     puzzle = PUZZLES["online_softmax"]
     cases = [case for case in puzzle.cases if "gpu" in case.devices]
-    planned = plan_on_gpu(puzzle, cases, (SMALL, LARGE))
+    planned = plan_on_gpu(cases, (SMALL, LARGE))
     assert len(planned) == len(cases) + 2
     assert planned[-1][1] is LARGE
 

@@ -8,7 +8,7 @@ from checker.course import PUZZLES
 from checker.course.families import chunk_pairs, deep
 from checker.judge.experiments import MOST_RAISED, MOST_RUNS, changes, what_turns_it_right
 from checker.judge.launches import prepare
-from checker.judge.outcome import simulate
+from checker.judge.outcome import Candidate
 from checker.puzzle import NORMAL
 from tests.judge.helpers import changed, judge, solution
 
@@ -72,10 +72,12 @@ def test_the_factor_that_makes_it_right_is_named(runner):
     for experiment, ((name, old, new), factors, message) in EXPERIMENTS.items():
         puzzle, source = PUZZLES[name], changed(solution(name), old, new)
         failing = prepare(puzzle, replace(puzzle.cases[0], **{"dtype": "float32", "family": NORMAL, **factors}))
-        (outcome,) = simulate(puzzle, source, runner, [failing])
+        (outcome,) = Candidate(puzzle, source, runner).simulate([failing])
         assert not outcome.right, experiment
         runner.simulated = 0
-        assert what_turns_it_right(puzzle, source, runner, failing, lambda o: not o.right) == message, experiment
+        assert what_turns_it_right(Candidate(puzzle, source, runner), failing, lambda o: not o.right) == message, (
+            experiment
+        )
         assert runner.simulated <= MOST_RUNS, experiment
 
 
@@ -87,7 +89,7 @@ def test_a_flag_that_makes_it_right_is_named(runner):
     )
     case = next(c for c in puzzle.cases if c.flags["IS_CAUSAL"])
     case = replace(case, family=NORMAL, layout="contiguous")  # their changes would be named first
-    said = what_turns_it_right(puzzle, wrong, runner, prepare(puzzle, case), lambda o: not o.right)
+    said = what_turns_it_right(Candidate(puzzle, wrong, runner), prepare(puzzle, case), lambda o: not o.right)
     assert "with IS_CAUSAL = False it is right" in said or "also with IS_CAUSAL = False" in said
 
 
@@ -126,5 +128,7 @@ def test_a_factor_that_another_failing_case_lacks_is_not_named(runner):
         return outcome.case.dtype == "float16"
 
     failing = prepare(puzzle, half)
-    assert "float32" in what_turns_it_right(puzzle, source, runner, failing, only_in_half)
-    assert "float32" not in what_turns_it_right(puzzle, source, runner, failing, only_in_half, [half, single])
+    assert "float32" in what_turns_it_right(Candidate(puzzle, source, runner), failing, only_in_half)
+    assert "float32" not in what_turns_it_right(
+        Candidate(puzzle, source, runner), failing, only_in_half, [half, single]
+    )

@@ -10,6 +10,7 @@ from checker.course import PUZZLES
 from checker.judge.compile_gate import Compilation
 from checker.judge.gpu_gate import worth_launching
 from checker.judge.launches import GUARD, plan, prepare_all, whole
+from checker.judge.outcome import Candidate
 from checker.judge.runner import RunResult
 from checker.simulator.trace import SimulateOptions
 from tests.judge.helpers import judge, solution
@@ -49,7 +50,7 @@ def test_the_small_cases_cover_every_dtype_with_every_flag_and_every_layout_and_
     heads = PUZZLES["flash_attention_heads"]
     small = [case for case in heads.cases if {"cpu", "gpu"} <= case.devices]
     cases = [case for case in heads.cases if "gpu" in case.devices]
-    planned = worth_launching(heads, cases, (), prepare_all(heads, plan(heads, small, ())))
+    planned = worth_launching(heads, cases, (), prepare_all(heads, plan(small, ())))
     chosen = [case for case, config in planned if config is None]
     assert len(chosen) == len(planned)
     assert [case for case in chosen if "cpu" not in case.devices] == [c for c in cases if "cpu" not in c.devices]
@@ -66,8 +67,8 @@ def test_small_cases_are_launched_twice_and_large_ones_once(runner):
     verdict, gate = judged(gpu)
     assert verdict.passed, gate
     assert gate.status == "passed"
-    prepared = prepare_all(PUZZLE, plan(PUZZLE, PUZZLE.cases, ()))
-    compiled = Compilation(PUZZLE, solution("vector_add"), gpu, prepared).largest
+    prepared = prepare_all(PUZZLE, plan(PUZZLE.cases, ()))
+    compiled = Compilation(Candidate(PUZZLE, solution("vector_add"), gpu), prepared).largest
     launched = worth_launching(PUZZLE, PUZZLE.cases, (), prepared, [compiled])
     small = sum("cpu" in c.devices for c, _ in launched)
     assert gpu.launches == 2 * small + 2

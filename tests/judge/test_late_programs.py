@@ -9,14 +9,14 @@ import pytest
 from checker.course import LADDER, PUZZLES
 from checker.judge.large_launches import MOST_PROGRAMS, late_launches
 from checker.judge.launches import plan, prepare_all, whole
-from checker.judge.outcome import simulate, simulate_cases
+from checker.judge.outcome import Candidate
 from tests.judge.helpers import changed, cpu_cases, judge, solution
 
 MANY = [puzzle for puzzle in LADDER if puzzle.many]
 
 
 def late(puzzle):
-    return late_launches(puzzle, prepare_all(puzzle, plan(puzzle, cpu_cases(puzzle), ())))
+    return late_launches(puzzle, prepare_all(puzzle, plan(cpu_cases(puzzle), ())))
 
 
 def test_the_launch_is_large_and_its_memory_small():
@@ -35,8 +35,8 @@ def test_the_launch_is_large_and_its_memory_small():
 def test_the_solutions_pass_it(runner):
     for puzzle in MANY:
         launches = [one.prepared for one in late(puzzle)]
-        for run in (simulate, simulate_cases):
-            (outcome,) = run(puzzle, solution(puzzle.name), runner, launches)
+        candidate = Candidate(puzzle, solution(puzzle.name), runner)
+        for (outcome,) in (list(candidate.simulate(launches)), candidate.simulate_cases(launches)):
             assert outcome.right, puzzle.name
             assert not outcome.trace.findings
             assert outcome.trace.grid[0] == launches[0].launch.grid[0]

@@ -8,7 +8,7 @@ import numpy as np
 
 from checker.course import PUZZLES
 from checker.judge.launches import plan, prepare_all
-from checker.judge.outcome import NEAR, Outcome, simulate, simulate_cases
+from checker.judge.outcome import NEAR, Candidate, Outcome
 from tests.judge.helpers import changed, cpu_cases, solution
 
 ROW = PUZZLES["online_softmax"]
@@ -17,8 +17,10 @@ ROW = PUZZLES["online_softmax"]
 def outcomes(runner, source, puzzle=ROW) -> tuple[list[Outcome], list[Outcome]]:
     """A third of the cases by themselves, and side by side. One program alone never runs side by side."""
     cases = [case for case in cpu_cases(puzzle) if case.sizes["M"] > 1][::3]
-    prepared = prepare_all(puzzle, plan(puzzle, cases, source.configs))
-    return list(simulate(puzzle, source, runner, prepared)), simulate_cases(puzzle, source, runner, prepared)
+    prepared = prepare_all(puzzle, plan(cases, source.configs))
+    return list(Candidate(puzzle, source, runner).simulate(prepared)), Candidate(puzzle, source, runner).simulate_cases(
+        prepared
+    )
 
 
 def together(outcome: Outcome) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from checker.course import PUZZLES
 from checker.judge.launches import prepare
-from checker.judge.outcome import simulate
+from checker.judge.outcome import Candidate
 from checker.judge.smallest_case import MOST_RUNS, smallest_case
 from checker.puzzle import NORMAL
 from tests.judge.helpers import changed, cpu_cases, solution
@@ -25,18 +25,18 @@ def test_a_case_shrinks_to_the_smallest_that_fails_and_the_solution_passes(runne
         puzzle, source = PUZZLES[name], changed(solution(name), old, new)
         case = next(c for c in puzzle.cases if min(c.sizes.values()) > 2 and c.family == NORMAL)
         runner.simulated = 0
-        smallest = smallest_case(puzzle, source, runner, prepare(puzzle, case), lambda o: not o.right)
+        smallest = smallest_case(Candidate(puzzle, source, runner), prepare(puzzle, case), lambda o: not o.right)
         assert dict(smallest.sizes) == sizes, failure
         assert runner.simulated <= MOST_RUNS
         assert all(value & (value - 1) == 0 for value in smallest.meta.values())
         for kernel, right in ((source, False), (solution(name), True)):
-            (outcome,) = simulate(puzzle, kernel, runner, [prepare(puzzle, smallest)])
+            (outcome,) = Candidate(puzzle, kernel, runner).simulate([prepare(puzzle, smallest)])
             assert outcome.right is right
 
 
 def test_a_case_stays_if_nothing_smaller_fails(runner):
     case = ROW.cases[0]
-    smallest = smallest_case(ROW, solution("row_softmax"), runner, prepare(ROW, case), lambda o: False)
+    smallest = smallest_case(Candidate(ROW, solution("row_softmax"), runner), prepare(ROW, case), lambda o: False)
     assert smallest == case
     assert runner.simulated <= MOST_RUNS
 
@@ -50,6 +50,6 @@ def test_a_case_the_puzzle_cannot_make_is_skipped(runner):
         return ROW.make(wanted)
 
     smallest = smallest_case(
-        replace(ROW, make=make), solution("row_softmax"), runner, prepare(ROW, case), lambda o: True
+        Candidate(replace(ROW, make=make), solution("row_softmax"), runner), prepare(ROW, case), lambda o: True
     )
     assert smallest.sizes["N"] >= 5

@@ -6,7 +6,7 @@ import threading
 
 import torch
 
-from checker.judge.threads import at_most
+from checker.judge.runner import at_most
 
 
 def test_one_inside_and_as_many_as_before_afterwards_though_two_overlap() -> None:

@@ -13,6 +13,7 @@ from checker import cli
 from checker.course import LADDER, PUZZLES
 from checker.judge.gpu_gate import NOT_VISIBLE, seen_on_gpu
 from checker.judge.launches import GUARD, whole
+from checker.judge.outcome import Candidate
 from checker.judge.runner import RunResult
 from checker.misconceptions import Misconception, bank
 from checker.misconceptions.pages import PageError
@@ -91,12 +92,12 @@ def test_a_gpu_shows_wrong_values_changed_inputs_and_writes_outside_tensors(tmp_
         (lambda tensors: None, NOT_VISIBLE),
     ):
         runner = Hardware(tmp_path, mark)
-        assert seen_on_gpu(SMALL, solution("vector_add"), runner, large=False) == seen
+        assert seen_on_gpu(Candidate(SMALL, solution("vector_add"), runner), large=False) == seen
     assert runner.launched == 2 * sum("cpu" in case.devices for case in SMALL.cases), "each case with two poisons"
     crashed = Hardware(tmp_path, status="runtime_error")
-    assert seen_on_gpu(SMALL, solution("vector_add"), crashed) == "error: it burns"
+    assert seen_on_gpu(Candidate(SMALL, solution("vector_add"), crashed)) == "error: it burns"
     with pytest.raises(RuntimeError, match="it burns"):
-        seen_on_gpu(SMALL, solution("vector_add"), Hardware(tmp_path, status="infra_error"))
+        seen_on_gpu(Candidate(SMALL, solution("vector_add"), Hardware(tmp_path, status="infra_error")))
 
 
 def test_the_gpu_launches_every_kernel_whatever_the_simulator_reported(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from checker.course import PUZZLES
 from checker.judge.launches import cases_of, plan, prepare_all
-from checker.judge.outcome import simulate_cases
+from checker.judge.outcome import Candidate
 from checker.misconceptions import pages, solution
 from checker.submission.kernel import KernelSource
 from tools.mutants.judging import fault, runner
@@ -48,8 +48,8 @@ def judged(task: tuple[str, str, int]) -> Judged:
     name, kernel, seed = task
     puzzle, source = PUZZLES[name], right_kernels(name)[kernel]
     cases = [case for case in cases_of(puzzle, seed) if "cpu" in case.devices]
-    prepared = prepare_all(puzzle, plan(puzzle, cases, source.configs))
-    outcomes = simulate_cases(puzzle, source, runner(), prepared)
+    prepared = prepare_all(puzzle, plan(cases, source.configs))
+    outcomes = Candidate(puzzle, source, runner()).simulate_cases(prepared)
     refused = next((f"{o.case.name}: {gate}" for o in outcomes if (gate := fault(puzzle, o))), "")
     worst = max(outcome.comparison.worst if outcome.comparison else float("inf") for outcome in outcomes)
     return Judged(name, kernel, seed, worst, refused)

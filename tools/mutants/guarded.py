@@ -26,7 +26,7 @@ from checker.course import PUZZLES
 from checker.judge import large_launches
 from checker.judge.combined_kernel import renamed
 from checker.judge.launches import Prepared, prepare_all
-from checker.judge.outcome import in_spite_of_stops, simulate_cases
+from checker.judge.outcome import Candidate, in_spite_of_stops
 from checker.misconceptions import Misconception, bank, solution
 from checker.puzzle import DTYPES, Puzzle
 from checker.submission.kernel import KernelSource
@@ -262,8 +262,9 @@ class Bench:
         return next(((trial, gate) for part in faults for trial, gate in part if gate), None)
 
     def _faults(self, source: KernelSource, trials: Sequence[Trial]) -> Iterator[tuple[Trial, str]]:
+        candidate = Candidate(self.puzzle, source, runner())
         outcomes = in_spite_of_stops(
-            trials, lambda rest: iter(simulate_cases(self.puzzle, source, runner(), [t.prepared for t in rest]))
+            trials, lambda rest: iter(candidate.simulate_cases([trial.prepared for trial in rest]))
         )
         return ((trial, fault(self.puzzle, outcome)) for trial, outcome in outcomes)
 

@@ -17,7 +17,7 @@ from checker.checking import check_source
 from checker.course import PUZZLES
 from checker.judge import memory_gate, traffic_gate
 from checker.judge.launches import Prepared, prepare_all, volume
-from checker.judge.outcome import Outcome, simulate
+from checker.judge.outcome import Candidate, Outcome
 from checker.judge.runner import Runner
 from checker.judge.verdict import Verdict
 from checker.misconceptions import bank, solution
@@ -104,7 +104,8 @@ def _right(name: str) -> list[Outcome]:
     puzzle = PUZZLES[name]
     cases = [case for case in puzzle.cases if "cpu" in case.devices] + drawn_cases(puzzle)
     prepared = prepare_all(puzzle, [(case, None) for case in cases])
-    outcomes = list(simulate(puzzle, source_of(puzzle, solution(name)), runner(), prepared, EVENTS))
+    candidate = Candidate(puzzle, source_of(puzzle, solution(name)), runner())
+    outcomes = list(candidate.simulate(prepared, EVENTS))
     if len(outcomes) < len(cases) or any(fault(puzzle, outcome) for outcome in outcomes):
         raise AssertionError(f"{name}: the solution itself does not pass")
     return outcomes
@@ -114,7 +115,8 @@ def _differences(puzzle: Puzzle, source: KernelSource) -> Iterator[str]:
     """How the kernel differs from the solution, case by case."""
     right = _right(puzzle.name)
     prepared: list[Prepared] = [outcome.prepared for outcome in right]
-    for expected, outcome in zip(right, simulate(puzzle, source, runner(), prepared, EVENTS), strict=False):
+    outcomes = Candidate(puzzle, source, runner()).simulate(prepared, EVENTS)
+    for expected, outcome in zip(right, outcomes, strict=False):
         if difference := fault(puzzle, outcome) or _difference(puzzle, expected, outcome):
             yield f"{outcome.case.name}: {difference}"
 

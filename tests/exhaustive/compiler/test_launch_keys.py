@@ -14,6 +14,7 @@ from checker.compiler import compile_kernel
 from checker.course import PUZZLES
 from checker.judge.compile_gate import Compilation
 from checker.judge.launches import plan, prepare_all, without_numbers
+from checker.judge.outcome import Candidate
 from checker.sandbox.job import adopt_compiled
 from checker.submission.from_path import from_path
 from checker.submission.load import load_kernel
@@ -71,9 +72,9 @@ def test_every_launch_finds_what_the_gate_compiled(
     monkeypatch.setenv("TRITON_CACHE_DIR", str(built))
     both = [case for case in puzzle.cases if {"cpu", "gpu"} <= case.devices][:CASES]
     only_gpu = [case for case in puzzle.cases if case.devices == {"gpu"}]
-    prepared = prepare_all(puzzle, plan(puzzle, both, ()))
+    prepared = prepare_all(puzzle, plan(both, ()))
     runner = Here(load_kernel(source, tmp_path))
-    gate = Compilation(puzzle, source, runner, prepared, here=90)  # type: ignore[arg-type]
+    gate = Compilation(Candidate(puzzle, source, runner), prepared, here=90)  # type: ignore[arg-type]
     assert gate.first() is None
     large = [without_numbers(puzzle, case) for case in only_gpu]
     gate.begin_rest([*(one.launch for one in prepared), *large])

@@ -32,7 +32,7 @@ class Difference:
 def compared(puzzle: Puzzle, source: KernelSource, folder: Path, every: int = 1, start: int = 0) -> Difference:
     """A kernel on the CPU cases of its puzzle: every so many of them, from number `start` on."""
     cases = [case for case in puzzle.cases if "cpu" in case.devices]
-    prepared = prepare_all(puzzle, plan(puzzle, cases, source.configs))[start % every :: every]
+    prepared = prepare_all(puzzle, plan(cases, source.configs))[start % every :: every]
     return compared_launches(load_kernel(source, folder), [(p.case.name, p.launch) for p in prepared])
 
 
