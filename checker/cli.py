@@ -289,7 +289,6 @@ def mutants(
     puzzle: SomePuzzles = None,
     device: DeviceName = "auto",
     json_file: Json = None,
-    markdown: Annotated[str | None, Option(metavar="FILE", help="write the table as a page")] = None,
     show: Annotated[str | None, Option(metavar="NAME", help="print this wrong kernel and judge nothing")] = None,
 ) -> int:
     """Judge the wrong kernels of the course and show which gate catches each.
@@ -298,12 +297,12 @@ def mutants(
     """
     from checker.verbs import mutants
 
-    refuse_unwritable(json_file, markdown)
+    refuse_unwritable(json_file)
     requested = _puzzles("mutants", puzzle)
     if show is not None:
         mutants.print_wrong_kernel(show, requested)
         return PASSED
-    return mutants.judge_wrong_kernels(requested, _device(device), json_file, markdown)
+    return mutants.judge_wrong_kernels(requested, _device(device), json_file)
 
 
 @app.verb()
