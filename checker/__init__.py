@@ -3,22 +3,22 @@
 What a learner types, in a notebook or in Python:
 
     check(row_softmax_kernel)          is it right, and if not, why not
-    film(row_softmax_kernel, N=13)     watch it walk over its tensors
+    film(row_softmax_kernel, N=13)     watch it load and store, tile by tile
     hint(row_softmax_kernel)           a question, then an idea, then a skeleton
     xray(row_softmax_kernel)           what the compiler makes of it
     bench(row_softmax_kernel)          how fast it is on this machine's GPU
-    predicted("…", prediction, answer) what you guessed before a cell ran, beside what came out
-    progress()                         what is solved and what comes next
-    reset("row_softmax")               the empty stub again; your version is kept
+    predicted("…", prediction, answer) compare your guess with the result
+    progress()                         what you have solved and what comes next
+    reset("row_softmax")               restore the empty stub; your version is saved
     doctor()                           what works on this machine
 
-In a class, once the instructor shows a board:
+In a class, once the instructor shows an address:
 
-    join("tile-7k3fw@host")            from now on `check` tells the board what came out, never your code
-    done(), hand()                     ready; help, please
-    leave()                            nothing is reported any more, and what was is deleted
+    join("tile-7k3fw@host")            from now on `check` reports its verdict to the class's board, never your code
+    done(), hand()                     say that you are ready, or ask for help
+    leave()                            stop reporting, and have the board delete your reports
 
-The same in a shell: `python -m checker --help`.
+In a shell: `python -m checker --help`.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ def check(kernel: Any = None, device: str = "auto", *, only: str) -> Verdict | C
 def check(kernel: Any = None, device: str = "auto", *, only: str = "") -> Verdict | CheckedParts:
     """Judge a kernel, show the verdict as a card and return it.
 
-    `kernel` is the ``@triton.jit`` function, the name of a puzzle, or the path of a file that holds one kernel. `device` is "auto"
-    (the GPU too, where there is one), "cpu" or "cuda". `only` names a part of the puzzle, where it has parts: the kernel is judged
-    up to that one, and need not be whole.
+    `kernel` is the ``@triton.jit`` function, the name of a puzzle, or the path of a file with one kernel. `device` is "auto" (which
+    uses a GPU if there is one), "cpu" or "cuda". Some puzzles have parts: `only` names the last part to judge, so that an
+    unfinished kernel can be checked.
     """
     _need("torch", "triton")
     from checker.verbs.check import check
@@ -75,10 +75,10 @@ def check(kernel: Any = None, device: str = "auto", *, only: str = "") -> Verdic
 
 
 def film(kernel: Any = None, case: str = "", **sizes: int) -> Film | None:
-    """Show a kernel walking over its tensors, tile by tile, at small sizes: ``film(row_softmax_kernel, N=13, BLOCK_N=16)``.
+    """Show which tiles a kernel loads and stores, step by step, at small sizes: ``film(row_softmax_kernel, N=13, BLOCK_N=16)``.
 
-    ``case="failing"`` films the smallest case that fails. Keep one as a page with ``film(...).save("film.html")``, or as an
-    animated picture with ``.save("film.svg")``. Where the kernel cannot run, its verdict is shown instead.
+    ``case="failing"`` films the smallest case that fails. Save a film as a page with ``film(...).save("film.html")``, or as an
+    animated picture with ``.save("film.svg")``. If the kernel cannot run, its verdict is shown instead.
     """
     _need("torch", "triton")
     from checker.verbs.film import film
@@ -87,10 +87,10 @@ def film(kernel: Any = None, case: str = "", **sizes: int) -> Film | None:
 
 
 def xray(kernel: Any = None, **choices: Any) -> Panel:
-    """Compile a kernel for each GPU of the course (none has to be present) and show the result.
+    """Compile a kernel for every GPU of the course, none of which need be present, and show registers, memory, loads and more.
 
-    ``xray(kernel, dtype="float16", BLOCK_N=128, num_warps=8, num_stages=3)``: any size, tile size or flag of the puzzle, the
-    ``dtype`` of its tensors, and the launch's options. Without them it takes a case as large as those run on a GPU.
+    You may choose any size, tile size or flag of the puzzle, the ``dtype``, and the launch's options:
+    ``xray(kernel, dtype="float16", BLOCK_N=128, num_warps=8, num_stages=3)``. The default is a case made for a GPU.
     """
     _need("torch", "triton")
     from checker.verbs.xray import xray_and_show
@@ -99,10 +99,10 @@ def xray(kernel: Any = None, **choices: Any) -> Panel:
 
 
 def bench(kernel: Any = None, **choices: Any) -> Benchmark | Panel | Verdict:
-    """Time a kernel that passes on this machine's GPU, in turn with libraries that do the same and with the course's solution.
+    """Time a passing kernel on this machine's GPU against the course's solution and libraries. Without a GPU, predict the limits.
 
-    ``bench(kernel, N=65_536, dtype="bfloat16", num_warps=8)``: any size, tile size or flag of the puzzle, the ``dtype``, and the
-    launch's options; without them it takes cases made for a GPU. Without a GPU it predicts the least times on several.
+    You may choose any size, tile size or flag of the puzzle, the ``dtype``, and the launch's options:
+    ``bench(kernel, N=65_536, dtype="bfloat16", num_warps=8)``. The default is cases made for a GPU.
     """
     _need("torch", "triton")
     from checker.verbs.bench import bench_and_show
@@ -111,9 +111,9 @@ def bench(kernel: Any = None, **choices: Any) -> Benchmark | Panel | Verdict:
 
 
 def hint(kernel: Any = None, level: int | str | None = None) -> ShownHint:
-    """Show the next of three hints: a question, an idea, a skeleton. After passing: why it works, and the course's solution.
+    """Show the next of three hints: a question, an idea, a skeleton. After you pass: why it works, and the course's solution.
 
-    `kernel` is the kernel or the puzzle's name, `level` 1 to 3 shows that one.
+    `kernel` is the kernel or the puzzle's name. `level` (1 to 3) shows that hint.
     """
     _need("torch")
     from checker.verbs.hint import hint
@@ -121,19 +121,19 @@ def hint(kernel: Any = None, level: int | str | None = None) -> ShownHint:
     return hint(kernel, level)
 
 
-def predicted(question: str, said: Any, answer: Any, within: float = 0.1) -> None:
-    """Show a prediction beside the answer, and keep whether the first one was right; `progress` counts them.
+def predicted(question: str, prediction: Any, answer: Any, within: float = 0.1) -> None:
+    """Show your prediction beside the answer. `progress` counts how often your first one was right.
 
-    Numbers are right where they differ by no more than `within` of the answer.
+    A number is right if it differs from the answer by at most the fraction `within`.
     """
     _need("torch")
     from checker.verbs.predicted import predicted
 
-    predicted(question, said, answer, within)
+    predicted(question, prediction, answer, within)
 
 
 def progress() -> ProgressSummary:
-    """Show what you tried and solved, how often you predicted right, and what comes next. It is kept in `.tile-by-tile/` in your folder."""
+    """Show what you have tried and solved, how often you predicted right, and what comes next. The records are in `.tile-by-tile/`."""
     _need("torch")
     from checker.verbs.progress import progress
 
@@ -141,7 +141,7 @@ def progress() -> ProgressSummary:
 
 
 def reset(puzzle: Any = None) -> Reset:
-    """Put the empty stub back into ``puzzles/<puzzle>.py``, after saving your version. Notebooks are never changed."""
+    """Save your version of ``puzzles/<puzzle>.py`` and restore the empty stub. Notebooks are never changed."""
     _need("torch")
     from checker.verbs.reset import reset
 
@@ -149,7 +149,7 @@ def reset(puzzle: Any = None) -> Reset:
 
 
 def doctor(brief: bool = False) -> DoctorReport:
-    """Show what works on this machine, what does not, and the exact command that mends it; with `brief`, one line if nothing is missing."""
+    """Show what works on this machine and the command that fixes what does not; `brief` prints one line if nothing is missing."""
     from checker.verbs.doctor import doctor
 
     return doctor(brief)
@@ -187,7 +187,7 @@ def leave() -> None:
 
 
 def _warm_up() -> None:
-    """Start the sandbox's worker in the background where a person is at work, so that the first check is quick."""
+    """In an interactive session, start the sandbox's worker in the background so that the first check is quick."""
     from checker.view.display import in_notebook, interactive, shell
 
     if not interactive():
@@ -196,7 +196,7 @@ def _warm_up() -> None:
         from checker.verbs import ipython
 
         ipython.install(shell())
-    # where it cannot start, the verb that needs it says so, and so does doctor
+    # if it cannot start, doctor and the verb that needs it explain why
     with contextlib.suppress(Exception):
         from checker.sandbox import Sandbox
 

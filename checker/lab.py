@@ -1,12 +1,11 @@
-"""What notebook cells use beside the verbs: kernels side by side, their films, what each moves, computes, rounds and takes; figures; and
-kernels to call.
+"""What notebook cells use besides the verbs: compare, film, measure and call the kernels of several puzzles; and figures.
 
-A puzzle that the learner has solved is shown with their own kernel, the newest that passed. One that they skipped is counted
-with the course's solution, so that the comparison is whole, but not filmed: a film shows the source. Demonstrations, which
-learners do not write, are taken as puzzles are, always with the course's kernel.
+These functions use the learner's newest kernel that passed. For a puzzle that the learner has not solved, they use the course's
+solution, but do not film it, because a film shows the source. Demonstrations, which learners do not write, always use the
+course's kernel.
 
-Sizes are the puzzle's own: ``{"M": 4, "N": 1000, "BLOCK_N": 256, "IS_CAUSAL": True}``; what is not named is as in its film.
-Everything here raises UsageError for a puzzle, a size or a type that does not exist, and where a kernel does not run.
+Sizes are those of the puzzle: ``{"M": 4, "N": 1000, "BLOCK_N": 256, "IS_CAUSAL": True}``. By default they are as in its film.
+Every function raises UsageError for a puzzle, size or dtype that does not exist, and if a kernel does not run.
 """
 
 from __future__ import annotations
@@ -76,58 +75,57 @@ __all__ = [
 
 Sizes = Mapping[str, Scalar]
 
-NOT_SOLVED = "You have not solved the kernels marked with * yet: for those, the course's solution {}."
+NOT_SOLVED = "You have not solved the kernels marked with * yet, so the course's solution {} for them."
 ORDERS = ("row-major", "reversed", "shuffled")
 GROWN = 4096
+"""How many times larger one size becomes on a GPU, so that every multiprocessor has work."""
 LARGEST = 1 << 25
-"""On a GPU one size is made this many times as large, so that every multiprocessor has work, or fewer times where a tensor
-would have more elements than `LARGEST`."""
+"""The most elements that a tensor then has; the size grows less if need be."""
 
 
 # --- what each kernel does at given sizes -------------------------------------------------------------------------------
 
 
 def films(names: Mapping[str, Sizes], beside: bool = False, together: bool = False) -> None:
-    """Show the films of several puzzles at the given sizes, below one another; one that is not solved yet says so.
+    """Show films of several puzzles at the given sizes, one below another.
 
-    With `beside` they are side by side where the page is wide enough, and with `together` they also have one play button and
-    one time line: ``films({"chunked_softmax/chunk_local_max": sizes, "online_softmax": sizes}, together=True)``. A name with a
-    slash is one of the course's wrong kernels, the puzzle and the mistake (`python -m checker mutants` lists them).
+    With `beside` they are side by side if the page is wide enough; with `together` they also share a play button and a time
+    line: ``films({"chunked_softmax/chunk_local_max": sizes, "online_softmax": sizes}, together=True)``. A name with a slash is
+    a puzzle and one of its wrong kernels (`python -m checker mutants` lists them).
     """
-    made = [_film(name, sizes) for name, sizes in _by_name("films", names).items()]
-    for shown in [_beside(made, together)] if beside or together else made:
-        display.show(shown)
+    outputs = [_film(name, sizes) for name, sizes in _by_name("films", names).items()]
+    for output in [_beside(outputs, together)] if beside or together else outputs:
+        display.show(output)
 
 
 def card(name: str) -> None:
-    """Show the card of one of the course's wrong kernels, the puzzle and the mistake: ``card("row_softmax/no_mask")``. It counts as nobody's attempt."""
-    of, _, mistake = name.partition("/")
-    puzzle = _puzzle(of)
+    """Show the card of a puzzle's wrong kernel, e.g. ``card("row_softmax/no_mask")``. This does not count as an attempt."""
+    puzzle_name, _, mistake = name.partition("/")
+    puzzle = _puzzle(puzzle_name)
     source = _wrong_kernel(puzzle, mistake)
     with display.working(f"Checking {source.kernel} …") as area:
         area.show(display.verdict_card(check_source(puzzle, source, "cpu")))
 
 
 def bytes_moved(name: str, sizes: Sequence[Sizes]) -> list[int]:
-    """Bytes between memory and chip at each of several sizes, counted in the simulator: ``bytes_moved("flash_attention", [{"D": 16}])``."""
-    return [_bytes(trace) for trace in _counted("bytes_moved", name, sizes)]
+    """Bytes loaded and stored at each of several sizes, counted in the simulator: ``bytes_moved("flash_attention", [{"D": 16}])``."""
+    return [_bytes(trace) for trace in _traces("bytes_moved", name, sizes)]
 
 
 def operations(name: str, sizes: Sequence[Sizes]) -> list[int]:
-    """Floating-point operations at each of several sizes, counted in the simulator: those of `tl.dot` and those of lanes.
+    """Floating-point operations at each of several sizes, counted in the simulator.
 
-    A product of [m, k] and [k, n] is 2·m·k·n. An addition, multiplication, division, exponential or maximum of lanes is one
-    for each element, and so is a sum or maximum over an axis; `Trace.lane_flops` has the list.
+    A `tl.dot` of [m, k] and [k, n] counts 2·m·k·n. Element-wise operations and reductions count one per element; see
+    `Trace.lane_flops`.
     """
-    return [trace.flops + trace.lane_flops for trace in _counted("operations", name, sizes)]
+    return [trace.flops + trace.lane_flops for trace in _traces("operations", name, sizes)]
 
 
 def errors(name: str, sizes: Sequence[Sizes], dtype: str = "", output: str = "") -> list[float]:
-    """The error in the simulator at each of several sizes: root mean square of the difference from the float64 reference over
-    root mean square of the reference.
+    """The simulator's `relative_error` against the float64 reference at each of several sizes.
 
-    `dtype` is that of the tensors, such as ``"bfloat16"``, `output` the kernel's parameter, such as ``"o_ptr"``; if not named,
-    those of the film and the first. The reference starts from inputs that are rounded to `dtype` already.
+    `dtype` is the tensors' type, e.g. ``"bfloat16"`` (default: as in the film), and `output` the parameter, e.g. ``"o_ptr"``
+    (default: the first). The reference uses inputs that are already rounded to `dtype`.
     """
     puzzle = _puzzle(name)
     output = output or puzzle.outputs[0]
@@ -135,16 +133,16 @@ def errors(name: str, sizes: Sequence[Sizes], dtype: str = "", output: str = "")
         raise UsageError(f"{name} has no output called {output}. Its outputs are {', '.join(puzzle.outputs)}.")
     cases = _cases("errors", puzzle, sizes, dtype)
     with sizes_as_usage_errors():
-        ready = [prepare(puzzle, case) for case in cases]
-    runs = _simulated(puzzle, _kernel(puzzle)[0], cases, [made.launch for made in ready])
-    return [relative_error(after[output], made.expected[output]) for made, (_, after) in zip(ready, runs, strict=True)]
+        prepared = [prepare(puzzle, case) for case in cases]
+    runs = _simulated(puzzle, _kernel(puzzle)[0], cases, [one.launch for one in prepared])
+    pairs = zip(prepared, runs, strict=True)
+    return [relative_error(after[output], one.expected[output]) for one, (_, after) in pairs]
 
 
 def timed(name: str, sizes: Sequence[Sizes], dtype: str = "") -> list[float] | None:
-    """Median seconds on this machine's GPU at each of several sizes, or None where there is no GPU that torch can use.
+    """Median seconds on this machine's GPU at each of several sizes, with a cold L2 cache; None without a GPU.
 
-    The L2 cache is cold at each launch. A kernel with `@triton.autotune` runs in its first configuration, except for what
-    `sizes` name.
+    A kernel with `@triton.autotune` runs in its first configuration, except for tile sizes given in `sizes`.
     """
     puzzle = _puzzle(name)
     cases = _cases("timed", puzzle, sizes, dtype)
@@ -155,11 +153,10 @@ def timed(name: str, sizes: Sequence[Sizes], dtype: str = "") -> list[float] | N
 
 
 def memory_hierarchy(name: str = "", sizes: Sizes | None = None) -> Plot:
-    """The memories of an H100: how large each is, how fast, and how far away, with their sources.
+    """The memories of an H100: the size, bandwidth and latency of each, with sources.
 
-    With a puzzle's `name`, the bytes of its kernel at these `sizes` are marked in it: those of all tensors, and what one program
-    loads and stores within the budget: ``memory_hierarchy("row_softmax", {"M": 4096, "N": 1024, "BLOCK_N": 1024})``. The
-    tensors are not allocated.
+    With a puzzle's `name`, marks show the bytes of all tensors at these `sizes`, and the bytes that one program loads and stores
+    within the budget: ``memory_hierarchy("row_softmax", {"M": 4096, "N": 1024, "BLOCK_N": 1024})``. No tensors are allocated.
     """
     if not name:
         return memory_levels()
@@ -176,25 +173,25 @@ def memory_hierarchy(name: str = "", sizes: Sizes | None = None) -> Plot:
 
 
 def banks() -> Banks:
-    """Which lane hits which bank: a tile of 16-bit numbers in three layouts, read along a row or down a column. The buttons choose."""
+    """Which lane hits which bank when a tile of 16-bit numbers is read along a row or down a column, in three layouts."""
     return Banks()
 
 
 def levels(measured: Mapping[str, Sequence[float]], products: float) -> Plot:
-    """TFLOP/s of kernels, each full and causal, as bars beside the rate of large products of matrices.
+    """TFLOP/s of kernels, each full and causal, as bars against the rate of large matrix products.
 
-    Below those that were `measured` stand the kernels of the course's own report, `reports/speed-*.json`, where it is there.
+    Below the `measured` kernels come those of the course's reports, `reports/speed-*.json`, if there are any.
     """
-    found = dict(measured)
+    rates = dict(measured)
     for path in sorted((workspace.find().root / "reports").glob("speed-*.json")):
-        with suppress(OSError, ValueError, LookupError, TypeError):  # a report of another form
-            pairs = _in_report(json.loads(path.read_text("utf-8")))
-            found |= {f"{path.stem}: {name}": pair for name, pair in pairs.items()}
-    return levels_plot(found, ("full", "causal"), products, title=f"TFLOP/s, and per cent of {products:,.0f}")
+        with suppress(OSError, ValueError, LookupError, TypeError):  # a report in another format
+            pairs = _reported_rates(json.loads(path.read_text("utf-8")))
+            rates |= {f"{path.stem}: {name}": pair for name, pair in pairs.items()}
+    return levels_plot(rates, ("full", "causal"), products, title=f"TFLOP/s, and per cent of {products:,.0f}")
 
 
-def _in_report(report: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
-    """The attention that notebook 13 is about, of each kernel in a report that `bench/speed.py` wrote: TFLOP/s full and causal."""
+def _reported_rates(report: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
+    """TFLOP/s, full and causal, of each kernel in a report of `bench/speed.py`, for the attention that notebook 13 is about."""
     both: dict[str, dict[str, float]] = {}
     for row in report["rows"]:
         mask = {f"D128 {mask} b1 h16 n16384": mask for mask in ("full", "causal")}.get(row["case"], "")
@@ -206,10 +203,10 @@ def _in_report(report: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
 def compile_for(
     target: str, kernel: Any, arguments: Mapping[str, torch.Tensor | Scalar], meta: Mapping[str, Scalar], **options: int
 ) -> CompileResult:
-    """Compile any kernel for one GPU of the course, ``"T4"``, ``"A100"``, ``"L4"`` or ``"H100"``, which need not be present.
+    """Compile any kernel for the ``"T4"``, ``"A100"``, ``"L4"`` or ``"H100"``, which need not be present.
 
-    `arguments` are those of a launch, in the kernel's order, and `meta` its constexprs; `options` are ``num_warps`` and
-    ``num_stages``. See `CompileResult.facts` for what is known of the outcome.
+    `arguments` are those of a launch, in the kernel's order, `meta` its constexprs, and `options` may be ``num_warps`` and
+    ``num_stages``. `CompileResult.facts` lists what the result tells.
     """
     if target not in TARGETS:
         raise UsageError(f"There is no GPU called {target} in the course. Its GPUs are {', '.join(TARGETS)}.")
@@ -223,16 +220,15 @@ def compile_for(
 
 @dataclass(frozen=True)
 class ComparedKernel:
-    """One kernel at one size: the bytes its budget allows, the bytes it moved, and its time where there is a GPU.
+    """One kernel: the bytes of its budget, the bytes it moved, and its time if there is a GPU.
 
-    It is timed with the size `grown` made as large as `grown_to`, so that every multiprocessor has work; `timed_bytes` are
-    those that the budget allows there.
+    For the timing, the size `grown` has the value `grown_to`, and the budget is `timed_bytes`.
     """
 
     puzzle: str
     predicted: int
     counted: int
-    own: bool  # the learner's kernel, not the course's
+    own: bool  # whether it is the learner's kernel
     seconds: float | None = None
     timed_bytes: int = 0
     grown: str = ""
@@ -253,7 +249,7 @@ class ComparedKernel:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What `compare` found; a notebook shows it as a plot."""
+    """The result of `compare`, which a notebook shows as a plot."""
 
     kernels: tuple[ComparedKernel, ...]
     device: str = ""
@@ -261,14 +257,14 @@ class Comparison:
     def _repr_html_(self) -> str:
         bars = [(kernel.label, kernel.predicted, kernel.counted) for kernel in self.kernels]
         plot = traffic_plot(bars, title="Bytes between memory and chip")._repr_html_()
-        words = [
+        sentences = [
             f"{k.puzzle}: {k.time}, {k.rate} on the {self.device}, with {k.grown} = {k.grown_to:,}."
             for k in self.kernels
             if k.seconds
         ]
         if not all(kernel.own for kernel in self.kernels):
-            words.append(NOT_SOLVED.format("was counted"))
-        return plot + "".join(map(Markup("<p>{}</p>").format, words))
+            sentences.append(NOT_SOLVED.format("was counted"))
+        return plot + "".join(map(Markup("<p>{}</p>").format, sentences))
 
     def __repr__(self) -> str:
         lines = [
@@ -280,19 +276,19 @@ class Comparison:
 
 
 def compare(sizes: Mapping[str, Sizes], grow: str = "") -> Comparison:
-    """Run the kernel of each puzzle at its sizes in the simulator and count its bytes; time it as well where there is a GPU.
+    """Count the bytes of several puzzles' kernels in the simulator, and time them if there is a GPU.
 
-    `sizes` names the puzzles in order: ``{"chunked_softmax": {"M": 4, "N": 1000, "BLOCK_N": 256}}``. Each is timed with its
-    size `grow` made the same number of times as large; if none is named, with its outermost one (rows, heads, batches).
+    `sizes` names the puzzles in order: ``{"chunked_softmax": {"M": 4, "N": 1000, "BLOCK_N": 256}}``. For the timing, the size
+    `grow` (default: the outermost, such as rows, heads or batches) becomes larger by the same factor in all puzzles.
     """
     device = gpu.device_name() if gpu.available() else ""
     puzzles = [_puzzle(name) for name in _by_name("compare", sizes)]
     cases = [_case(puzzle, sizes[puzzle.name]) for puzzle in puzzles]
     times = growth(puzzles, cases, grow)
     with display.working("Counting bytes …") as area:
-        found = [_compared(p, case, grow, times if device else 0) for p, case in zip(puzzles, cases, strict=True)]
+        compared = [_compared(p, case, grow, times if device else 0) for p, case in zip(puzzles, cases, strict=True)]
         area.show(display.NOTHING)
-    return Comparison(tuple(found), device)
+    return Comparison(tuple(compared), device)
 
 
 def _compared(puzzle: Puzzle, case: Case, grow: str, times: int) -> ComparedKernel:
@@ -302,24 +298,24 @@ def _compared(puzzle: Puzzle, case: Case, grow: str, times: int) -> ComparedKern
     if not times:
         return counted
     name, large = grown(case, grow, times)
-    (took,) = _seconds(puzzle, source, [large], [timed_launch(puzzle, source, large, case.meta)])
+    (seconds,) = _seconds(puzzle, source, [large], [timed_launch(puzzle, source, large, case.meta)])
     allowed = allowed_bytes(puzzle, large)
-    return replace(counted, seconds=took, timed_bytes=allowed, grown=name, grown_to=int(large.sizes[name]))
+    return replace(counted, seconds=seconds, timed_bytes=allowed, grown=name, grown_to=int(large.sizes[name]))
 
 
 def growth(puzzles: Sequence[Puzzle], cases: Sequence[Case], grow: str) -> int:
-    """How many times as large one size of every case may be made: a power of two. Raises UsageError where one has no size `grow`."""
+    """The power of two by which one size of every case can grow. Raises UsageError if a puzzle has no size `grow`."""
     for puzzle, case in zip(puzzles, cases, strict=True):
         if grow and grow not in case.sizes:
             raise UsageError(f"{puzzle.name} has no size {grow} to grow. Its sizes are {', '.join(case.sizes)}.")
     with sizes_as_usage_errors():
-        made = [puzzle.make(case) for puzzle, case in zip(puzzles, cases, strict=True)]
-    largest = max((t.numel() for tensors in made for t in tensors.values()), default=1)
+        inputs = [puzzle.make(case) for puzzle, case in zip(puzzles, cases, strict=True)]
+    largest = max((t.numel() for tensors in inputs for t in tensors.values()), default=1)
     return min(GROWN, 1 << max(0, (LARGEST // max(largest, 1)).bit_length() - 1))
 
 
 def grown(case: Case, grow: str, times: int) -> tuple[str, Case]:
-    """Which size was made `times` as large (the outermost, which comes first, if none is named), and the case."""
+    """The size that becomes larger (`grow`, or else the first, outermost one), and the case with that size."""
     name = grow or next(iter(case.sizes))
     return name, replace(case, sizes={**case.sizes, name: case.sizes[name] * times})
 
@@ -329,18 +325,18 @@ def grown(case: Case, grow: str, times: int) -> tuple[str, Case]:
 
 @dataclass(frozen=True)
 class Step:
-    """One launch: its programs, the bytes that the simulator counted, its median time on the GPU."""
+    """One launch: its number of programs, the bytes counted in the simulator, its median time on the GPU."""
 
     puzzle: str
     programs: int
-    own: bool  # the learner's kernel, not the course's
+    own: bool  # whether it is the learner's kernel
     moved: int | None = None
     seconds: float | None = None
 
 
 @dataclass(frozen=True)
 class PipelineRun:
-    """What the kernels came to. Errors are root mean square of the difference over root mean square of float64."""
+    """The result of `pipeline`, with the `relative_error` of each output."""
 
     pipeline: Pipeline
     case: Case
@@ -351,7 +347,7 @@ class PipelineRun:
 
     @property
     def moved(self) -> int | None:
-        """Bytes between memory and chip in all launches together; None where nothing was simulated."""
+        """Bytes moved in all launches together; None if nothing was simulated."""
         counted = [step.moved for step in self.steps if step.moved is not None]
         return sum(counted) if counted else None
 
@@ -365,57 +361,57 @@ class PipelineRun:
         if self.device:
             times = ["" if step.seconds is None else duration(step.seconds) for step in self.steps]
             columns[self.device] = [Cell(time, number=True) for time in times]
-        words = [self.pipeline.remark(self.case)]
-        for place, found in (("In the simulator", self.errors), (f"On the {self.device}", self.gpu_errors)):
-            if found:
-                words.append(f"{place}, distance from float64, relative to its size: {self._listed(found)}.")
+        footer = [self.pipeline.remark(self.case)]
+        for place, errors in (("in the simulator", self.errors), (f"on the {self.device}", self.gpu_errors)):
+            if errors:
+                footer.append(f"Relative error {place}, against float64: {self._listed(errors)}.")
         if not all(step.own for step in self.steps):
-            words.append(NOT_SOLVED.format("ran"))
+            footer.append(NOT_SOLVED.format("ran"))
         rows = list(zip(*columns.values(), strict=True))
-        return Panel(f"{self.pipeline.title}: {self.case.name}", heads=list(columns), rows=rows, footer=words).html()
+        return Panel(f"{self.pipeline.title}: {self.case.name}", heads=list(columns), rows=rows, footer=footer).html()
 
     def __repr__(self) -> str:
         title = self.pipeline.title[:1].lower() + self.pipeline.title[1:]
         counted = "" if self.moved is None else f", {self.moved:,} bytes moved"
-        others = "" if all(step.own for step in self.steps) else "; some of them are the course's solution"
-        return f"<{title}{counted}; distance from float64: {self._listed(self.gpu_errors or self.errors)}{others}>"
+        others = "" if all(step.own for step in self.steps) else "; some are the course's solution"
+        return f"<{title}{counted}; error against float64: {self._listed(self.gpu_errors or self.errors)}{others}>"
 
-    def _listed(self, found: Mapping[str, float]) -> str:
-        return ", ".join(f"{self.pipeline.outputs[name]} {error:.1e}" for name, error in found.items())
+    def _listed(self, errors: Mapping[str, float]) -> str:
+        return ", ".join(f"{self.pipeline.outputs[name]} {error:.1e}" for name, error in errors.items())
 
 
 def pipeline(name: str, device: str = "auto", dtype: str = "float32", **sizes: Scalar) -> PipelineRun:
     """Run the kernels of a pipeline one after another: ``pipeline("causal_linear_attention", N=500, dtype="bfloat16")``.
 
-    Each is the learner's newest that passed, else the course's; a kernel with `@triton.autotune` runs in its first
-    configuration, except for what `sizes` name. `device` is "cpu" (the simulator), "cuda", or "auto": the simulator, and the
-    GPU too where there is one. Raises UnavailableHere for "cuda" without a GPU.
+    A kernel with `@triton.autotune` runs in its first configuration, except for tile sizes given in `sizes`. `device` is "cpu"
+    (the simulator), "cuda", or "auto" (the simulator and, if there is one, the GPU). Raises UnavailableHere for "cuda" without
+    a GPU.
     """
     if name not in PIPELINES:
         raise UsageError(f"There is no pipeline called {name}. The pipelines are {', '.join(PIPELINES)}.")
     if dtype not in DTYPES:
-        raise UsageError(f"There are no {dtype!r} tensors here. The types are {', '.join(DTYPES)}.")
+        raise UsageError(f"The pipeline has no {dtype!r} tensors. Its types are {', '.join(DTYPES)}.")
     on_gpu = _on_gpu(device, "pipeline(device='cpu') runs in the simulator")
-    chosen = PIPELINES[name]
+    selected = PIPELINES[name]
     with sizes_as_usage_errors():
-        case = case_for("pipeline", sizes, replace(chosen.case, dtype=dtype))
-        chosen.check(case)
-    with display.working(f"Running {len(chosen.kernels)} kernels …") as area:
-        found = _run(chosen, case, device != "cuda", on_gpu, sizes)
+        case = case_for("pipeline", sizes, replace(selected.case, dtype=dtype))
+        selected.check(case)
+    with display.working(f"Running {len(selected.kernels)} kernels …") as area:
+        result = _run(selected, case, device != "cuda", on_gpu, sizes)
         area.show(display.NOTHING)
-    return found
+    return result
 
 
-def _run(chosen: Pipeline, case: Case, simulated: bool, on_gpu: bool, named: Collection[str]) -> PipelineRun:
-    kernels = {puzzle.name: (puzzle, *_kernel(puzzle)) for puzzle in chosen.kernels}
+def _run(pipeline: Pipeline, case: Case, simulated: bool, on_gpu: bool, named: Collection[str]) -> PipelineRun:
+    kernels = {puzzle.name: (puzzle, *_kernel(puzzle)) for puzzle in pipeline.kernels}
     configs = {name: source.configs[0] for name, (_, source, _) in kernels.items() if source.configs}
     tiles = {
-        name: {tile: v for tile, v in config.meta.items() if tile in chosen.tiles[name] and tile not in named}
+        name: {tile: v for tile, v in config.meta.items() if tile in pipeline.tiles[name] and tile not in named}
         for name, config in configs.items()
     }
     with sizes_as_usage_errors():
-        tensors = chosen.make(case)
-    expected = chosen.reference(case, {name: tensor.double() for name, tensor in tensors.items()})
+        tensors = pipeline.make(case)
+    expected = pipeline.reference(case, {name: tensor.double() for name, tensor in tensors.items()})
     simulated_steps: list[Step] = []
     timed_steps: list[Step] = []
 
@@ -433,39 +429,38 @@ def _run(chosen: Pipeline, case: Case, simulated: bool, on_gpu: bool, named: Col
         timed_steps.append(Step(name, math.prod(launch.grid), own, seconds=seconds))
         return after
 
-    def distances(got: Tensors) -> dict[str, float]:
-        return {name: relative_error(tensor, expected[name]) for name, tensor in got.items()}
+    def errors_of(outputs: Tensors) -> dict[str, float]:
+        return {name: relative_error(tensor, expected[name]) for name, tensor in outputs.items()}
 
-    errors = distances(chosen.run(case, tensors, in_simulator, tiles)) if simulated else {}
-    gpu_errors = distances(chosen.run(case, tensors, on_the_gpu, tiles)) if on_gpu else {}
+    errors = errors_of(pipeline.run(case, tensors, in_simulator, tiles)) if simulated else {}
+    gpu_errors = errors_of(pipeline.run(case, tensors, on_the_gpu, tiles)) if on_gpu else {}
     steps = simulated_steps or timed_steps
     if simulated and on_gpu:
         steps = [replace(a, seconds=b.seconds) for a, b in zip(simulated_steps, timed_steps, strict=True)]
-    return PipelineRun(chosen, case, tuple(steps), errors, gpu_errors, gpu.device_name() if on_gpu else "")
+    return PipelineRun(pipeline, case, tuple(steps), errors, gpu_errors, gpu.device_name() if on_gpu else "")
 
 
 # --- kernels as functions of tensors ------------------------------------------------------------------------------------
 
 
 def kernels(*names: str, device: str = "auto", order: str = "row-major") -> Kernels:
-    """The kernels of several puzzles, to be called on tensors of one's own: ``with kernels("row_softmax") as run: …``.
+    """Call the kernels of several puzzles on your own tensors: ``with kernels("row_softmax") as run: …``.
 
-    Each is the learner's newest that passed, else the course's. `device` is "cpu" (the simulator), "cuda", or "auto": a GPU where
-    there is one. `order` is that of the programs in the simulator: "row-major", "reversed" or "shuffled". Raises UnavailableHere for
-    "cuda" without a GPU.
+    `device` is "cpu" (the simulator), "cuda", or "auto" (a GPU if there is one). `order` is the order of programs in the
+    simulator: "row-major", "reversed" or "shuffled". Raises UnavailableHere for "cuda" without a GPU.
     """
     if order not in ORDERS:
-        raise UsageError(f"order is {', '.join(map(repr, ORDERS))}, not {order!r}.")
+        raise UsageError(f"order must be one of {', '.join(map(repr, ORDERS))}, not {order!r}.")
     on_gpu = _on_gpu(device, "kernels(device='cpu') uses the simulator")
     puzzles = [_puzzle(name) for name in names]
     return Kernels({p.name: (p, *_kernel(p)) for p in puzzles}, on_gpu, order)
 
 
 class Kernels:
-    """Kernels whose processes stay until the ``with`` statement is left, so that one launch after another starts at once."""
+    """Kernels whose processes live as long as the ``with`` statement, so that every launch starts at once."""
 
-    def __init__(self, chosen: Mapping[str, tuple[Puzzle, KernelSource, bool]], on_gpu: bool, order: str) -> None:
-        self._chosen, self._on_gpu = chosen, on_gpu
+    def __init__(self, sources: Mapping[str, tuple[Puzzle, KernelSource, bool]], on_gpu: bool, order: str) -> None:
+        self._sources, self._on_gpu = sources, on_gpu
         self._options = SimulateOptions(order=order, together=order == ORDERS[0])
         self._open, self._calls = ExitStack(), dict[str, Generator[Mapping[str, torch.Tensor], Launch, None]]()
 
@@ -478,18 +473,18 @@ class Kernels:
 
     @property
     def not_solved(self) -> list[str]:
-        """The puzzles that are not solved yet, and for which the course's kernel runs."""
-        return [name for name, (_, _, own) in self._chosen.items() if not own]
+        """The unsolved puzzles, for which the course's kernel runs."""
+        return [name for name, (_, _, own) in self._sources.items() if not own]
 
     def __call__(self, name: str, tensors: Tensors, **sizes: Scalar) -> Tensors:
-        """Launch a kernel on `tensors`, all that it takes, outputs included, and give them as they are afterwards: new ones, on the CPU.
+        """Launch a kernel on copies of `tensors`, outputs included, and return the copies, on the CPU.
 
-        `sizes` are those of the puzzle, its flags and tile sizes: ``run("row_softmax", {"x_ptr": x, "y_ptr": y}, M=4, N=7, BLOCK_N=8)``.
-        The kernel is passed the strides of the tensors. Raises UsageError where a tensor is missing or the kernel does not run.
+        Pass the puzzle's sizes, flags and tile sizes: ``run("row_softmax", {"x_ptr": x, "y_ptr": y}, M=4, N=7, BLOCK_N=8)``. The
+        strides are those of the tensors. Raises UsageError if a tensor is missing or the kernel does not run.
         """
-        if name not in self._chosen:
-            raise UsageError(f"{name} is not among these kernels: {', '.join(self._chosen)}.")
-        puzzle, source, _ = self._chosen[name]
+        if name not in self._sources:
+            raise UsageError(f"{name} is not among these kernels: {', '.join(self._sources)}.")
+        puzzle, source, _ = self._sources[name]
         needed = [parameter for parameter in puzzle.parameters if parameter.endswith("_ptr")]
         if missing := [parameter for parameter in needed if parameter not in tensors]:
             raise UsageError(f"{puzzle.kernel} needs {', '.join(missing)} as well.")
@@ -503,7 +498,7 @@ class Kernels:
             next(self._calls[name])
         try:
             after = self._calls[name].send(launch)
-        except BaseException:  # its job has ended: the next call starts another
+        except BaseException:  # the job has ended, so the next call starts another
             del self._calls[name]
             raise
         return {parameter: after[parameter] for parameter in needed}
@@ -534,9 +529,9 @@ def _tensors(puzzle: Puzzle, source: KernelSource, result: RunResult) -> Mapping
 
 
 def _on_gpu(device: str, instead: str) -> bool:
-    """Whether a GPU is used. Raises UnavailableHere, with what works `instead`, where there is none and it was asked for."""
+    """Whether to use a GPU. Raises UnavailableHere, saying what works `instead`, if "cuda" is requested without one."""
     if device not in ("auto", "cpu", "cuda"):
-        raise UsageError(f"device is 'auto', 'cpu' or 'cuda', not {device!r}.")
+        raise UsageError(f"device must be 'auto', 'cpu' or 'cuda', not {device!r}.")
     if device == "cuda" and not gpu.available():
         raise UnavailableHere(f"There is no GPU here that PyTorch can use; {instead}.")
     return device != "cpu" and gpu.available()
@@ -546,14 +541,14 @@ def _on_gpu(device: str, instead: str) -> bool:
 
 
 def _puzzle(name: str) -> Puzzle:
-    found = PUZZLES.get(name) or DEMONSTRATIONS.get(name)
-    if found is None:
+    puzzle = PUZZLES.get(name) or DEMONSTRATIONS.get(name)
+    if puzzle is None:
         raise UsageError(f"There is no puzzle called {name}. The puzzles are {', '.join([*PUZZLES, *DEMONSTRATIONS])}.")
-    return found
+    return puzzle
 
 
 def _kernel(puzzle: Puzzle) -> tuple[KernelSource, bool]:
-    """The kernel to count and to time, and whether it counts as the learner's: not where the course's fills in."""
+    """The learner's kernel or else the course's, and whether to present it as the learner's own."""
     own = _own_kernel(puzzle)
     return own or _course_kernel(puzzle), own is not None or puzzle.name in DEMONSTRATIONS
 
@@ -566,20 +561,20 @@ def _own_kernel(puzzle: Puzzle) -> KernelSource | None:
 
 
 def _course_kernel(puzzle: Puzzle) -> KernelSource:
-    shown = puzzle.name in DEMONSTRATIONS
-    path = workspace.find().solution_file(f"{FOLDER}/{puzzle.name}" if shown else puzzle.name)
+    demonstration = puzzle.name in DEMONSTRATIONS
+    path = workspace.find().solution_file(f"{FOLDER}/{puzzle.name}" if demonstration else puzzle.name)
     source = kernel_in(path, puzzle) if path else None
     if source is None:
-        needed = "is a kernel of the course's own" if shown else "is not solved yet"
-        raise UsageError(f"{puzzle.name} {needed}, and the folder solutions/ is not here to run it from.")
+        unsolved = "" if demonstration else f"You have not solved {puzzle.name} yet. "
+        raise UsageError(f"{unsolved}The course's kernel is missing, because there is no folder solutions/ here.")
     return source
 
 
 def _film(name: str, sizes: Sizes) -> display.Output:
-    """The film; the card where the kernel does not run; a sentence where the learner still has the puzzle ahead."""
-    of, _, mistake = name.partition("/")
-    puzzle = _puzzle(of)
-    case = _case(puzzle, sizes)  # sizes that do not exist are refused, solved or not
+    """The film; the card if the kernel does not run; a sentence if the learner has not solved the puzzle yet."""
+    puzzle_name, _, mistake = name.partition("/")
+    puzzle = _puzzle(puzzle_name)
+    case = _case(puzzle, sizes)  # refuses bad sizes even if the puzzle is unsolved
     source = _own_kernel(puzzle)
     if mistake:
         source = _wrong_kernel(puzzle, mistake)
@@ -587,26 +582,27 @@ def _film(name: str, sizes: Sizes) -> display.Output:
         source = _course_kernel(puzzle)
     if source is not None:
         return film_output(film_at(puzzle, source, case))
-    sentence = f"{puzzle.title}: there will be a film here once your kernel has passed."
+    sentence = f"{puzzle.title}: the film will be here once your kernel has passed."
     return display.Output(
         lambda: Markup("<p>{}</p>").format(sentence), lambda console: console.print(sentence, markup=False)
     )
 
 
 def _wrong_kernel(puzzle: Puzzle, mistake: str) -> KernelSource:
-    known = {wrong.name: wrong.source for wrong in bank(puzzle.name)}
-    if mistake not in known:
-        raise UsageError(f"{puzzle.name} has no wrong kernel called {mistake}. They are {', '.join(known) or 'none'}.")
-    return known[mistake]
+    kernels = {wrong.name: wrong.source for wrong in bank(puzzle.name)}
+    if mistake not in kernels:
+        listed = ", ".join(kernels) or "none"
+        raise UsageError(f"{puzzle.name} has no wrong kernel called {mistake}. Its wrong kernels are {listed}.")
+    return kernels[mistake]
 
 
-def _beside(shown: Sequence[display.Output], together: bool) -> display.Output:
+def _beside(outputs: Sequence[display.Output], together: bool) -> display.Output:
     def print_all(console: Console) -> None:
-        for output in shown:
+        for output in outputs:
             output.print(console)
 
     arrange = linked if together else side_by_side
-    return display.Output(lambda: arrange(*(output.html() for output in shown)), print_all)
+    return display.Output(lambda: arrange(*(output.html() for output in outputs)), print_all)
 
 
 # --- sizes and runs -----------------------------------------------------------------------------------------------------
@@ -616,7 +612,7 @@ def _by_name(function: str, sizes: Mapping[str, Sizes]) -> Mapping[str, Sizes]:
     if not isinstance(sizes, Mapping):
         name, puzzle = next(iter(PUZZLES.items()))
         example = {name: dict(puzzle.film.case.sizes)}
-        raise UsageError(f"{function} takes puzzles with their sizes: {function}({example}), not {sizes!r}.")
+        raise UsageError(f"{function} takes puzzles with their sizes, as in {function}({example}), not {sizes!r}.")
     return sizes
 
 
@@ -629,13 +625,13 @@ def _case(puzzle: Puzzle, sizes: Sizes, dtype: str = "") -> Case:
 
 def _cases(function: str, puzzle: Puzzle, sizes: Sequence[Sizes], dtype: str = "") -> list[Case]:
     if isinstance(sizes, Mapping | str):
-        shown = repr(dict(sizes)) if isinstance(sizes, Mapping) else "{...}"
-        raise UsageError(f"{function} takes a list of sizes, even for one: {function}({puzzle.name!r}, [{shown}])")
+        example = repr(dict(sizes)) if isinstance(sizes, Mapping) else "{...}"
+        raise UsageError(f"{function} takes a list of sizes, even for one: {function}({puzzle.name!r}, [{example}])")
     return [_case(puzzle, case_sizes, dtype) for case_sizes in sizes]
 
 
-def _counted(function: str, name: str, sizes: Sequence[Sizes]) -> list[Trace]:
-    """One launch in the simulator for each of the sizes, with the tiles that they name."""
+def _traces(function: str, name: str, sizes: Sequence[Sizes]) -> list[Trace]:
+    """Simulate one launch for each of the sizes."""
     puzzle = _puzzle(name)
     cases = _cases(function, puzzle, sizes)
     source, _ = _kernel(puzzle)
@@ -647,7 +643,7 @@ def _simulated(
     puzzle: Puzzle, source: KernelSource, cases: Sequence[Case], launches: Sequence[Launch]
 ) -> Iterator[tuple[Trace, Mapping[str, torch.Tensor]]]:
     results = Sandbox.shared().simulate(source, launches, SimulateOptions())
-    # the first result that is not `passed` is the last, and raises here
+    # a result that is not `passed` is the last, and raises here
     for case, launch, result in zip(cases, launches, results, strict=False):
         if result.trace is None or result.status != "passed":
             why = stopped(source, result.line, result.message or result.status)
@@ -657,7 +653,7 @@ def _simulated(
 
 
 def _seconds(puzzle: Puzzle, source: KernelSource, cases: Sequence[Case], launches: Iterable[Launch]) -> list[float]:
-    """Median seconds of each launch on the GPU, one of each case."""
+    """Median seconds of each launch on the GPU, one per case."""
     medians: list[float] = []
     try:
         for timing in Sandbox.shared().time(source, launches):
@@ -682,15 +678,15 @@ def _bytes(trace: Trace) -> int:
 
 
 def relative_error(got: torch.Tensor, expected: torch.Tensor) -> float:
-    """Root mean square of the difference over root mean square of `expected`, in float64.
+    """Root mean square of the difference, relative to the root mean square of `expected`, in float64.
 
-    Elements whose reference is infinite are left out (the log-sum-exp of a row that sees nothing). NaN where `got` holds one
-    elsewhere; a difference from a reference of nothing but zeros is infinite.
+    Infinite elements of `expected` are ignored, e.g. the log-sum-exp of a row that sees nothing. The error is NaN if `got` has
+    NaN elsewhere, and infinite if `expected` is zero but `got` is not.
     """
     expected = expected.double().expand(got.shape)
-    counted = expected.isfinite()
-    difference = (got.double() - expected)[counted].square().mean().sqrt().item()
-    size = expected[counted].square().mean().sqrt().item()
-    if size == 0:
+    finite = expected.isfinite()
+    difference = (got.double() - expected)[finite].square().mean().sqrt().item()
+    scale = expected[finite].square().mean().sqrt().item()
+    if scale == 0:
         return 0.0 if difference == 0 else math.inf
-    return difference / size
+    return difference / scale

@@ -1,10 +1,10 @@
-"""The learner's folder: where their files are, where ours go, and how to write without ever losing theirs.
+"""The learner's folder: where files are, and how to write them without losing anything.
 
-Everything of ours lies in `.tile-by-tile/` beside the notebooks and puzzles:
+The course keeps its own files in `.tile-by-tile/`, beside the notebooks and puzzles:
 
     progress.json, progress.json.bak    what `progress` shows
     passed/<puzzle>-<time>.py           every kernel that passed
-    saved/<puzzle>-<time>.py            what stood in a file before `reset` put the stub back
+    saved/<puzzle>-<time>.py            the learner's version from before a `reset`
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from pathlib import Path
 
 OURS = ".tile-by-tile"
 HOME_VARIABLE = "TILE_BY_TILE_HOME"
-"""An environment variable that names the learner's folder, for machines whose disk does not last (a mounted drive)."""
+"""An environment variable with the path of the learner's folder, e.g. on a mounted drive if the machine's own disk is erased."""
 UNWRITABLE = (
-    f"Where the folder cannot be written, work in a copy of the course, or set {HOME_VARIABLE} to a folder of yours."
+    f"If you cannot write to this folder, work in a copy of the course, or set {HOME_VARIABLE} to a folder of yours."
 )
 
 
 @dataclass(frozen=True)
 class Workspace:
-    """A learner's folder; `root` holds `notebooks/` and `puzzles/` where it is a copy of the course."""
+    """A learner's folder. If it is a copy of the course, `root` holds `notebooks/` and `puzzles/`."""
 
     root: Path
 
@@ -43,7 +43,7 @@ class Workspace:
         return self.root / "puzzles" / f"{puzzle}.py"
 
     def solution_file(self, puzzle: str) -> Path | None:
-        """The course's own solution: of this folder, or of the copy of the course that `checker` was imported from."""
+        """The course's solution, from this folder or from the copy of the course that `checker` was imported from."""
         for root in (self.root, Path(__file__).resolve().parent.parent):
             path = root / "solutions" / f"{puzzle}.py"
             if path.is_file():
@@ -52,10 +52,9 @@ class Workspace:
 
 
 def find(start: Path | None = None) -> Workspace:
-    """The learner's folder at or above `start` (default: the working directory), which it is itself where there is none."""
-    named = os.environ.get(HOME_VARIABLE)
-    if named:
-        return Workspace(Path(named).expanduser().resolve())
+    """The learner's folder at or above `start` (default: the working directory), or else `start` itself."""
+    if home := os.environ.get(HOME_VARIABLE):
+        return Workspace(Path(home).expanduser().resolve())
     here = (start or Path.cwd()).resolve()
     if here.is_file():
         here = here.parent
@@ -68,20 +67,17 @@ def find(start: Path | None = None) -> Workspace:
 
 def now() -> str:
     """The time as ISO 8601 in UTC, to the second."""
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")  # noqa: UP017 (doctor has to reach Python 3.10 to call it too old)
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")  # noqa: UP017 (doctor must run on Python 3.10 to report that it is too old)
 
 
 def keep_copy(folder: Path, puzzle: str, content: str | bytes) -> Path:
-    """Save `content` as ``<folder>/<puzzle>-<time>.py``, never over another file; the same content is kept only once.
-
-    Raises OSError where the folder cannot be written.
-    """
+    """Save `content` as ``<folder>/<puzzle>-<time>.py`` unless a copy is there already; never overwrites. Raises OSError."""
     data = content.encode() if isinstance(content, str) else content
     folder.mkdir(parents=True, exist_ok=True)
-    for known in folder.glob(f"{puzzle}-*.py"):
+    for copy in folder.glob(f"{puzzle}-*.py"):
         with contextlib.suppress(OSError):
-            if known.read_bytes() == data:
-                return known
+            if copy.read_bytes() == data:
+                return copy
     stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
     for count in range(1, 10_000):
         path = folder / (f"{puzzle}-{stamp}.py" if count == 1 else f"{puzzle}-{stamp}-{count}.py")
@@ -97,7 +93,7 @@ def keep_copy(folder: Path, puzzle: str, content: str | bytes) -> Path:
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Replace `path` by `content` in one step: a reader sees the old file or the new one, and a crash leaves the old."""
+    """Replace the file in one step: readers see the old content or the new, and a crash leaves the old."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".new")
     try:
@@ -114,7 +110,7 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 
 
 def _mode(path: Path) -> int:
-    """The permissions of the file that is replaced, or those an ordinary new file would have."""
+    """The permissions of the old file, or of an ordinary new one."""
     try:
         return path.stat().st_mode & 0o777
     except OSError:
@@ -125,9 +121,9 @@ def _mode(path: Path) -> int:
 
 @contextlib.contextmanager
 def locked(path: Path, patience: float = 10.0) -> Iterator[None]:
-    """Hold the lock of `path` (a file beside it) against other kernels and shells; released when a process dies.
+    """Hold a lock on `path` against other processes; it is released if this one dies. Raises TimeoutError after `patience` seconds.
 
-    Where the file system has no locks the body runs without one. Raises TimeoutError after `patience` seconds.
+    On a file system without locks, the body runs without one.
     """
     from filelock import FileLock
 

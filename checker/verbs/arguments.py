@@ -1,4 +1,4 @@
-"""What people pass to a verb: a kernel, a puzzle's name, sizes; and what to say where it is none of these."""
+"""Read what people pass to a verb (a kernel, a puzzle's name, sizes), or explain what is wrong with it."""
 
 from __future__ import annotations
 
@@ -12,42 +12,42 @@ from typing import TYPE_CHECKING, Any
 
 from checker import workspace
 
-if TYPE_CHECKING:  # the verbs are imported where torch is missing, too
+if TYPE_CHECKING:  # the verbs can be imported without torch
     from checker.puzzle import Case, Launch, Puzzle
     from checker.simulator.trace import Trace
     from checker.submission.kernel import KernelSource
 
 OPTIONS = {"num_warps": (1, 2, 4, 8, 16, 32), "num_stages": (1, 2, 3, 4, 5, 6, 7, 8)}
-"""The options of a launch that may be chosen, and their values."""
+"""The options of a launch that people may choose, and their values."""
 SMALLEST = 16
-"""The smallest side of a tile that every `tl.dot` takes."""
+"""The smallest side of a tile that `tl.dot` always accepts."""
 
 
 class UsageError(ValueError):
-    """A verb was called in a way that cannot work; the message says what to do. Notebooks show it without a traceback."""
+    """A call that cannot work. The message says what to do, and notebooks show it without a traceback."""
 
     def _render_traceback_(self) -> list[str]:
         return [str(self)]
 
 
 class UnavailableHere(UsageError):
-    """The call is right and this machine lacks what it needs: not the caller's failing, and the shell says so by its exit code."""
+    """The call is right, but this machine lacks something it needs. The shell has an exit code for it."""
 
 
 def need(*packages: str) -> None:
-    """Raises UsageError, with the way to `doctor`, where a package is not there at all."""
+    """Raises UsageError, pointing to `doctor`, if a package is not installed."""
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:
         raise UsageError(
-            f"This needs {' and '.join(missing)}, which is not installed here. checker.doctor() says what to do."
+            f"This needs {' and '.join(missing)}, which is not installed here. Call checker.doctor() for what to do."
         )
 
 
 def kernel_named(what: Any, verb: str) -> tuple[Puzzle, KernelSource]:
-    """The puzzle and the source of the kernel that people pass to `verb`. Raises UsageError.
+    """The puzzle and the kernel that someone passed to `verb`. Raises UsageError.
 
-    `what` is the ``@triton.jit`` function, autotuned or not; the name of a puzzle or of its kernel, which means the session's own kernel
-    where it has one, else the learner's file; or the path of a .py, .ipynb or .zip that holds one kernel.
+    `what` is the ``@triton.jit`` function, autotuned or not; the path of a .py, .ipynb or .zip with one kernel; or the name of a
+    puzzle or its kernel, which means the kernel defined in this session, or else the one in the learner's file.
     """
     from checker.course import PUZZLES
     from checker.submission.from_function import SubmissionError, from_function
@@ -62,7 +62,7 @@ def kernel_named(what: Any, verb: str) -> tuple[Puzzle, KernelSource]:
         try:
             return one_kernel(kernels_in(path, verb), path, f"{verb} takes one: pass the kernel itself")
         except (FileNotFoundError, NotADirectoryError) as error:
-            raise UsageError(f"{error}. Is the path right, seen from {Path.cwd()}?") from None
+            raise UsageError(f"{error}. Is the path right? It is relative to {Path.cwd()}.") from None
     try:
         source = from_function(what, verb)
     except SubmissionError as error:
@@ -76,33 +76,33 @@ def _is_path(text: str) -> bool:
 
 
 def path_of(text: str, verb: str) -> Path:
-    """The file of a path or of a puzzle's name. Raises UsageError for a name that is neither."""
+    """The file at a path, or the learner's file of a puzzle. Raises UsageError if `text` names neither."""
     return Path(text) if _is_path(text) else workspace.find().puzzle_file(puzzle_named(text, verb).name)
 
 
 def kernels_in(path: Path, verb: str, puzzle: str = "") -> list[tuple[Puzzle, KernelSource]]:
-    """The kernels of a file, only that of `puzzle` where one is named; what else cannot be read is reported on standard error.
+    """The kernels in a file, or just the one of `puzzle`; unreadable parts are reported on standard error.
 
-    Raises UsageError where there is none, and FileNotFoundError.
+    Raises UsageError if there are none, and FileNotFoundError.
     """
     from checker.course import LADDER, PUZZLES
     from checker.submission.from_path import from_path
 
-    wanted = [puzzle_named(puzzle, verb)] if puzzle else list(LADDER)
-    found = from_path(path, wanted)
-    kernels = [(PUZZLES[f.puzzle], f.source) for f in found if f.puzzle is not None and f.source is not None]
-    broken = [f for f in found if f.source is None and f.reason != "no_kernel"]
+    puzzles = [puzzle_named(puzzle, verb)] if puzzle else list(LADDER)
+    entries = from_path(path, puzzles)
+    kernels = [(PUZZLES[e.puzzle], e.source) for e in entries if e.puzzle is not None and e.source is not None]
+    broken = [e for e in entries if e.source is None and e.reason != "no_kernel"]
     if not kernels:
-        errors = "; ".join(f"{f.submission}: {f.error}" for f in (broken or found)[:3])
-        expected = f" The kernel of {wanted[0].name} is called {wanted[0].kernel}." if puzzle else ""
-        raise UsageError(f"{path}: {errors or 'no kernel of this course is in it'}.{expected}")
-    for f in broken:
-        print(f"checker: {f.submission}: {f.error}", file=sys.stderr)
+        errors = "; ".join(f"{e.submission}: {e.error}" for e in (broken or entries)[:3])
+        expected = f" The kernel of {puzzles[0].name} is called {puzzles[0].kernel}." if puzzle else ""
+        raise UsageError(f"{path}: {errors or 'it has no kernel of this course'}.{expected}")
+    for entry in broken:
+        print(f"checker: {entry.submission}: {entry.error}", file=sys.stderr)
     return kernels
 
 
 def one_kernel(kernels: Sequence[tuple[Puzzle, KernelSource]], path: Path, advice: str) -> tuple[Puzzle, KernelSource]:
-    """The only one of several kernels. Raises UsageError, with the `advice` and their names, where there are more."""
+    """The only kernel of a file. If there are more, raises UsageError with their names and `advice`."""
     if len(kernels) > 1:
         names = ", ".join(dict.fromkeys(puzzle.name for puzzle, _ in kernels))
         raise UsageError(f"{path} holds several kernels ({names}). {advice[:1].upper()}{advice[1:]}.")
@@ -110,7 +110,7 @@ def one_kernel(kernels: Sequence[tuple[Puzzle, KernelSource]], path: Path, advic
 
 
 def puzzle_named(what: Any, verb: str) -> Puzzle:
-    """The puzzle named by `what`: its name, its kernel's name, the kernel, or a file that holds it. Raises UsageError."""
+    """The puzzle of `what`: its name, its kernel, the kernel's name, or a file with the kernel. Raises UsageError."""
     from checker.submission import from_function
 
     if isinstance(what, Path) or (isinstance(what, str) and what.endswith((".py", ".ipynb", ".zip"))):
@@ -121,49 +121,48 @@ def puzzle_named(what: Any, verb: str) -> Puzzle:
         raise UsageError(str(error)) from None
 
 
-def chosen_case(puzzle: Puzzle, case: Case, wanted: Mapping[str, Any]) -> tuple[Case, dict[str, int]]:
-    """`case` with the sizes, tile sizes, flags and dtype that are `wanted`, and the launch's options among them. Raises UsageError."""
+def case_and_options(puzzle: Puzzle, case: Case, choices: Mapping[str, Any]) -> tuple[Case, dict[str, int]]:
+    """Split `choices` into a case, `case` with other sizes, flags and dtype, and the launch's options. Raises UsageError."""
     from checker.puzzle import DTYPES
 
-    options = {name: wanted[name] for name in OPTIONS if name in wanted}
+    options = {name: choices[name] for name in OPTIONS if name in choices}
     for name, value in options.items():
         if type(value) is not int or value not in OPTIONS[name]:
-            raise UsageError(f"{name} is one of {', '.join(map(str, OPTIONS[name]))}, not {value!r}.")
-    if "dtype" in wanted:
-        known = [name for name in DTYPES if name in puzzle.tolerance]
-        if wanted["dtype"] not in known:
-            raise UsageError(f"dtype is one of {', '.join(known)}, not {wanted['dtype']!r}.")
-        case = replace(case, dtype=wanted["dtype"])
-    sizes = {name: value for name, value in wanted.items() if name not in OPTIONS and name != "dtype"}
+            raise UsageError(f"{name} must be one of {', '.join(map(str, OPTIONS[name]))}, not {value!r}.")
+    if "dtype" in choices:
+        dtypes = [name for name in DTYPES if name in puzzle.tolerance]
+        if choices["dtype"] not in dtypes:
+            raise UsageError(f"dtype must be one of {', '.join(dtypes)}, not {choices['dtype']!r}.")
+        case = replace(case, dtype=choices["dtype"])
+    sizes = {name: value for name, value in choices.items() if name not in OPTIONS and name != "dtype"}
     return case_for(puzzle.name, sizes, case), options
 
 
 def case_for(name: str, sizes: Mapping[str, Any], case: Case) -> Case:
-    """The case with other sizes, tile sizes or flags. Raises UsageError for names or numbers that it has not; `name` is whose they are."""
+    """The case with other sizes, tile sizes or flags. Raises UsageError for bad ones, with the `name` of their puzzle."""
     from checker.view.controls import case_with
 
-    known = {**case.sizes, **case.meta, **case.flags}
+    defaults = {**case.sizes, **case.meta, **case.flags}
     if not isinstance(sizes, Mapping):
-        raise UsageError(
-            f"Sizes are written as {{{next(iter(known))!r}: {next(iter(known.values()))}}}, and this is {sizes!r}."
-        )
+        size, value = next(iter(defaults.items()))
+        raise UsageError(f"Sizes are written as {{{size!r}: {value}}}, not as {sizes!r}.")
     for size, value in sizes.items():
-        if size not in known:
-            shown = ", ".join(f"{k}={v}" for k, v in known.items())
-            raise UsageError(f"{name} has no size called {size}. The sizes are {shown}.")
+        if size not in defaults:
+            listed = ", ".join(f"{k}={v}" for k, v in defaults.items())
+            raise UsageError(f"{name} has no size called {size}. The sizes are {listed}.")
         if size in case.flags:
             if not isinstance(value, bool | int | float):
-                raise UsageError(f"{size} has to be a number or True or False, not {value!r}.")
+                raise UsageError(f"{size} must be a number, True or False, not {value!r}.")
         elif not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise UsageError(f"{size} has to be a whole number of at least 1, not {value!r}.")
+            raise UsageError(f"{size} must be a whole number of at least 1, not {value!r}.")
         elif size in case.meta and value & (value - 1):
-            raise UsageError(f"{size} has to be a power of two, as Triton's tiles are, and {value} is not.")
+            raise UsageError(f"{size} must be a power of two, as Triton requires of tiles; {value} is not.")
     return case_with(case, sizes) if sizes else case
 
 
 @contextmanager
 def sizes_as_usage_errors() -> Iterator[None]:
-    """Around what makes a puzzle's tensors: a puzzle refuses sizes that its kernel cannot have with a ValueError."""
+    """Turn the ValueError of a puzzle that refuses some sizes into a UsageError."""
     try:
         yield
     except UsageError:
@@ -173,9 +172,9 @@ def sizes_as_usage_errors() -> Iterator[None]:
 
 
 def refuse_tiles_no_gpu_takes(puzzle: Puzzle, source: KernelSource, case: Case, launch: Launch, trace: Trace) -> None:
-    """Raises UsageError where tiles smaller than tensor cores take ran in the simulator, which takes any, and do not compile.
+    """Raises UsageError if the simulator ran tiles that are too small for a GPU's `tl.dot`.
 
-    Only a launch with such a tile and with a `tl.dot` is compiled.
+    To find out, it compiles the launch, but only if there are small tiles and a `tl.dot`.
     """
     small = {name: value for name, value in case.meta.items() if value < SMALLEST}
     if not small or not trace.flops:
@@ -187,4 +186,6 @@ def refuse_tiles_no_gpu_takes(puzzle: Puzzle, source: KernelSource, case: Case, 
     (result,) = Sandbox.shared().compile(source, requests)
     if result.status == "compile_error":
         tiles = " and ".join(f"{name} = {value}" for name, value in small.items())
-        raise UsageError(f"With {tiles} the kernel runs in the simulator but compiles for no GPU. {result.message}")
+        raise UsageError(
+            f"With {tiles}, the kernel runs in the simulator but does not compile for any GPU. {result.message}"
+        )

@@ -1,6 +1,6 @@
-"""`bench`: a kernel's time on this machine's GPU beside libraries, the course's own solution and what no kernel can go below.
+"""`bench`: time a kernel on this machine's GPU against libraries, the course's solution and the GPU's limits.
 
-All of them take turns in one run. Without a GPU it says what the least times would be on the GPUs of the course, as predictions.
+All of them take turns in one run. Without a GPU, `bench` predicts the limits on the GPUs of the course.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from checker.sandbox import Sandbox
 from checker.submission.from_path import from_path
 from checker.submission.kernel import KernelSource
 from checker.verbs import roofline, timing
-from checker.verbs.arguments import chosen_case, sizes_as_usage_errors
+from checker.verbs.arguments import case_and_options, sizes_as_usage_errors
 from checker.verbs.roofline import Demand, Limits, share
 from checker.view import display
 from checker.view.panel import Cell, Panel
@@ -36,62 +36,62 @@ if TYPE_CHECKING:
 YOURS, COURSE = "yours", "the course's"
 MOST_CASES = 3
 MEDALS = ((0.97, "gold"), (0.8, "silver"), (0.5, "bronze"))
-"""By the speed relative to the course's own solution in the same run."""
-HEADS = ("", "median", "rounds", "GB/s", "TFLOP/s", "of the limit", "as fast as the course's")
+"""By speed relative to the course's solution in the same run."""
+HEADS = ("", "median", "rounds", "GB/s", "TFLOP/s", "of the limit", "vs. the course's")
 IMPOSSIBLE = (
-    "is faster than this GPU can move the bytes or do the products, so it is not reported. A launch cannot be. Either the clock did not "
-    "wait for the kernel, or the work was not done: look for a launch that failed, an output that is left over from the launch before, "
-    "or a part of the input that was never read."
+    "is not reported, because it is faster than this GPU can move the bytes or multiply the matrices. Either the clock did not wait "
+    "for the kernel, or the kernel did not do the work: look for a failed launch, an output left over from an earlier launch, or "
+    "input that was never read."
 )
 MEASURED = (
-    "Medians of {rounds} rounds; in each round every contestant is launched many times, after a warm-up and with the L2 cache flushed before "
-    "each launch. `rounds` are the lowest and the highest median of a round. The limit is {limit}, as measured on this GPU.",
-    "GB/s counts every input read once and every output written once. A medal is for being {gold}, {silver} or {bronze} times as fast as the "
-    "course's own solution, and decides nothing else.",
+    "These are medians of {rounds} rounds. Each round launches every contestant many times, after a warm-up and with the L2 cache flushed "
+    "before each launch; `rounds` shows the fastest and slowest. The limit is {limit}, as measured on this GPU.",
+    "GB/s assumes that every input is read once and every output written once. Medals are for {gold} (gold), {silver} (silver) and "
+    "{bronze} (bronze) times the speed of the course's solution; they do not affect the verdict.",
 )
 PREDICTED = (
-    "There is no GPU here, so nothing was timed: these are predictions, counted from the case, whatever your kernel does. Each is the longer "
-    "of two times: every input read once and every output written once at the rate of a copy, and the products at the rate of a large "
-    "product of matrices. Both rates are those of a data sheet times what an H200 reaches of its own."
+    "There is no GPU here, so nothing was timed. These predictions depend only on the case, not on your kernel. Each is the longer of "
+    "two times: moving every input and output once at the speed of a copy, and doing the products at the speed of a large matrix "
+    "product. Both speeds are those of the GPU's data sheet, scaled by the fraction that an H200 reaches of its own."
 )
 
 
-def bench_and_show(puzzle: Puzzle, source: KernelSource, wanted: Mapping[str, Any]) -> Benchmark | Panel | Verdict:
-    """Time a kernel on the largest cases that are made for a GPU, or on the one that is `wanted`.
+def bench_and_show(puzzle: Puzzle, source: KernelSource, choices: Mapping[str, Any]) -> Benchmark | Panel | Verdict:
+    """Time a kernel on the largest cases made for a GPU, or with the caller's `choices` of sizes, dtype and options.
 
-    Without a GPU the least times are predicted; a kernel that does not pass gets its verdict. Raises UsageError.
+    Without a GPU, it predicts the limits; for a failing kernel, it shows the verdict. Raises UsageError.
     """
-    cases, options = cases_to_time(puzzle, wanted)
+    cases, options = cases_to_time(puzzle, choices)
     with display.working(f"Timing {source.kernel} …") as area:
         if not gpu.available():
             panel = predictions(puzzle, cases)
             area.show(panel)
             return display.shown(panel)
         verdict = check_source(puzzle, source, "cuda", diagnose=False)
-        if not verdict.passed:  # how fast a wrong kernel is says nothing
+        if not verdict.passed:  # the speed of a wrong kernel means nothing
             area.show(display.verdict_card(verdict))
             return display.shown(verdict)
         limits, clock = roofline.measured_limits(), OnGpu()
-        timed = tuple(measure(puzzle, source, case, clock, options, wanted) for case in cases)
-        if any(measured.beyond(limits) for measured in timed):  # before a kernel is accused, the limits are doubted
+        timed = tuple(measure(puzzle, source, case, clock, options, choices) for case in cases)
+        if any(measured.beyond(limits) for measured in timed):  # the limits may be wrong, rather than the kernel
             limits = roofline.measured_again(limits)
-        found = Benchmark(puzzle.title, limits, timed)
-        area.show(found)
-    return display.shown(found)
+        benchmark = Benchmark(puzzle.title, limits, timed)
+        area.show(benchmark)
+    return display.shown(benchmark)
 
 
 def large_cases(puzzle: Puzzle) -> list[Case]:
-    """The cases that are made to be timed, or else those for a GPU only."""
+    """The cases made for timing or, if there are none, those that run only on a GPU."""
     timed = [case for case in puzzle.cases if case.devices == {"bench"}]
     return timed or [case for case in puzzle.cases if case.devices == {"gpu"}]
 
 
-def cases_to_time(puzzle: Puzzle, wanted: Mapping[str, Any]) -> tuple[list[Case], dict[str, int]]:
-    """The largest of `large_cases`; with sizes that are `wanted`, one case of ordinary numbers. Raises UsageError."""
+def cases_to_time(puzzle: Puzzle, choices: Mapping[str, Any]) -> tuple[list[Case], dict[str, int]]:
+    """The largest of `large_cases` or, if sizes are chosen, one case of normally distributed numbers. Raises UsageError."""
     large = sorted(large_cases(puzzle), key=volume)[-MOST_CASES:]
     cases = large or [puzzle.cases[-1]]
-    case, options = chosen_case(puzzle, cases[-1], wanted)
-    if wanted.keys() - options.keys():
+    case, options = case_and_options(puzzle, cases[-1], choices)
+    if choices.keys() - options.keys():
         return [replace(case, family=NORMAL)], options
     return cases, options
 
@@ -100,30 +100,30 @@ def cases_to_time(puzzle: Puzzle, wanted: Mapping[str, Any]) -> tuple[list[Case]
 
 
 class Clock(Protocol):
-    """Times kernels of ours and calls of libraries, once for each item that is taken."""
+    """Times kernels and library calls, once for each item taken from an iterator."""
 
     def kernel(self, source: KernelSource, launch: Launch) -> Iterator[Timing]: ...
     def peers(self, work: Work, case: Case, tensors: Tensors) -> Mapping[str, Iterator[Timing]]: ...
 
 
 class OnGpu:
-    """Kernels in the sandbox, libraries in this process."""
+    """Times kernels in the sandbox and libraries in this process."""
 
     def kernel(self, source: KernelSource, launch: Launch) -> Iterator[Timing]:
         return Sandbox.shared().time(source, repeat(launch))
 
     def peers(self, work: Work, case: Case, tensors: Tensors) -> Mapping[str, Iterator[Timing]]:
-        taking = [peer for peer in work.peers if peer.takes(case)]
-        if not taking:
+        peers = [peer for peer in work.peers if peer.takes(case)]
+        if not peers:
             return {}
-        there = {name: tensor.cuda() for name, tensor in tensors.items()}
-        calls = {peer.name: peer.prepare(case, there) for peer in taking}
+        on_gpu = {name: tensor.cuda() for name, tensor in tensors.items()}
+        calls = {peer.name: peer.prepare(case, on_gpu) for peer in peers}
         return {name: map(timing.time_call, repeat(call)) for name, call in calls.items()}
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One case: what it takes at least, and the time of each contestant, or why it has none. `left_out` are libraries that do other work."""
+    """One case: its least work, each contestant's time or error, and the libraries `left_out` because they do other work."""
 
     case: Case
     demand: Demand
@@ -131,7 +131,7 @@ class Measured:
     left_out: tuple[str, ...] = ()
 
     def beyond(self, limits: Limits) -> list[str]:
-        """The contestants whose time no launch can have taken."""
+        """The contestants with impossible times."""
         timings = {name: time for name, time in self.times.items() if isinstance(time, Timing)}
         return [name for name, time in timings.items() if limits.impossible(time.median, self.demand)]
 
@@ -145,7 +145,7 @@ def measure(
     named: Collection[str] = (),
     rounds: int = timing.ROUNDS,
 ) -> Measured:
-    """Time a kernel, the course's solution and the libraries in turn. Raises UsageError for sizes that the puzzle cannot have."""
+    """Time a kernel, the course's solution and the libraries in turn. Raises UsageError for impossible sizes."""
     kernels = {YOURS: source}
     path = workspace.find().solution_file(puzzle.name)
     if path and (solution := kernel_in(path, puzzle)):
@@ -162,12 +162,12 @@ def measure(
     return Measured(case, roofline.demand(puzzle, case), timing.interleaved(contestants, rounds), left_out)
 
 
-# --- what is shown ------------------------------------------------------------------------------------------------------
+# --- the report ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, repr=False)
 class Benchmark:
-    """What `bench` found: a table of all cases, and the bars and the roofline of the last one."""
+    """The result of `bench`: a table of all cases, and the bars and roofline of the last."""
 
     title: str
     limits: Limits
@@ -190,11 +190,10 @@ class Benchmark:
             rows += _rows(label, measured, self.limits)
             refused += [f"{label}{name} {IMPOSSIBLE}" for name in measured.beyond(self.limits)]
             where = f" in case {label[0]}" if label else ""
-            other = "it does other work, or takes other tensors, than the case asks for"
-            others += [f"{name} was not timed{where}: {other}." for name in measured.left_out]
-        rates = [f"{self.limits.copy / 1e9:,.0f} GB/s for a copy"]
+            others += [f"{name} was not timed{where}, because it cannot do this case." for name in measured.left_out]
+        rates = [f"{self.limits.copy / 1e9:,.0f} GB/s for copying"]
         for dtype in dict.fromkeys(measured.demand.dtype for measured in self.measured if measured.demand.operations):
-            rates.append(f"{self.limits.products[dtype] / 1e12:,.0f} TFLOP/s for products in {dtype}")
+            rates.append(f"{self.limits.products[dtype] / 1e12:,.0f} TFLOP/s for matrix products in {dtype}")
         words = {medal: f"{ratio:g}" for ratio, medal in MEDALS}
         footer = [text.format(limit=" and ".join(rates), rounds=timing.ROUNDS, **words) for text in MEASURED]
         prose = [*case_sentences, *refused]
@@ -202,14 +201,14 @@ class Benchmark:
 
 
 def _labelled(cases: Sequence[Case]) -> tuple[list[str], list[str]]:
-    """The prefixes of the names in a table of several cases, and sentences that say what the cases are."""
+    """Prefixes for the names in a table of several cases, and sentences that name the cases."""
     if len(cases) == 1:
         return [""], [f"{cases[0].name}."]
     return [f"{i} · " for i in range(1, len(cases) + 1)], [f"Case {i}: {case.name}." for i, case in enumerate(cases, 1)]
 
 
 def _possible(measured: Measured, limits: Limits) -> dict[str, Timing]:
-    """The times that are reported."""
+    """The times within the limits, which are reported."""
     beyond = measured.beyond(limits)
     return {n: t for n, t in measured.times.items() if isinstance(t, Timing) and n not in beyond}
 
@@ -260,36 +259,35 @@ def _plots(measured: Measured, limits: Limits) -> Iterator[str]:
 
 
 def predictions(puzzle: Puzzle, cases: Sequence[Case]) -> Panel:
-    """The least time of each case on GPUs that are not here. Raises UsageError for sizes that the puzzle cannot have."""
+    """The least time of each case on the GPUs of the course. Raises UsageError for impossible sizes."""
     labels, case_sentences = _labelled(cases)
     rows = []
     for label, case in zip(labels, cases, strict=True):
         with sizes_as_usage_errors():
-            needed = roofline.demand(puzzle, case)
-        products = f", {needed.operations / 1e9:,.0f} GFLOP" if needed.operations else ""
-        size = f"{needed.bytes / 1e6:,.1f} MB{products}"
+            demand = roofline.demand(puzzle, case)
+        products = f", {demand.operations / 1e9:,.0f} GFLOP" if demand.operations else ""
+        size = f"{demand.bytes / 1e6:,.1f} MB{products}"
         for sheet in roofline.SHEETS:
-            least = sheet.least(needed)
-            bound = sheet.bound(needed)
+            least = sheet.least(demand)
+            bound = sheet.bound(demand)
             rows.append([Cell(label + sheet.gpu), Cell(duration(least), "soft", number=True), Cell(bound), Cell(size)])
-    heads = ("", "at least, predicted", "limited by its", "what has to be done")
+    heads = ("", "predicted limit", "limited by", "work")
     title = f"{puzzle.title}: predicted, not measured"
     return Panel(title, (PREDICTED, *case_sentences), heads, rows, footer=(roofline.OBSERVED,))
 
 
-# --- what comparisons in notebooks use too ------------------------------------------------------------------------------
+# --- also used by `lab` and `xray` --------------------------------------------------------------------------------------
 
 
 def kernel_in(path: Path, puzzle: Puzzle) -> KernelSource | None:
-    """The puzzle's kernel in a file; None where it cannot be read."""
-    return next((found.source for found in from_path(path, [puzzle]) if found.source is not None), None)
+    """The puzzle's kernel in a file; None if there is none."""
+    return next((entry.source for entry in from_path(path, [puzzle]) if entry.source is not None), None)
 
 
 def launch_of(
     puzzle: Puzzle, case: Case, meta: Mapping[str, Scalar] | None = None, tensors: Tensors | None = None
 ) -> Launch:
-    """A launch on these tensors, or on new ones, without the float64 reference that `prepare` computes: at large sizes that would
-    take longer than all else."""
+    """A launch on these tensors or on new ones. Unlike `prepare`, it computes no reference, which is slow at large sizes."""
     if tensors is None:
         with sizes_as_usage_errors():
             tensors = puzzle.make(case)
@@ -299,7 +297,7 @@ def launch_of(
 def timed_launch(
     puzzle: Puzzle, source: KernelSource, case: Case, named: Collection[str] = (), tensors: Tensors | None = None
 ) -> Launch:
-    """A launch to time: in the kernel's own first configuration, where it has one, except for what the caller `named`."""
+    """A launch in the first configuration of the kernel's autotune, if any, except for the sizes that the caller `named`."""
     if not source.configs:
         return launch_of(puzzle, case, tensors=tensors)
     own = {name: value for name, value in source.configs[0].meta.items() if name not in named}
@@ -308,7 +306,7 @@ def timed_launch(
 
 
 def allowed_bytes(puzzle: Puzzle, case: Case) -> int:
-    """All that a kernel may load and store."""
+    """The budget of all tensors together."""
     return sum(allowance.loaded + allowance.stored for allowance in puzzle.budget(case).values())
 
 

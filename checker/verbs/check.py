@@ -1,4 +1,4 @@
-"""`check`: judge a kernel, show its card, keep count."""
+"""`check`: judge a kernel, show its card, count the attempt."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from checker.view.panel import Panel
 
 
 def check(kernel: Any, device: str = "auto", only: str = "") -> Verdict | CheckedParts:
-    """Judge a kernel, or the parts of its puzzle up to `only`. Raises UsageError."""
+    """Judge a kernel; with `only`, just the parts of its puzzle up to that one. Raises UsageError."""
     puzzle, source = kernel_named(kernel, "check")
     refuse_edited(source)
     return check_parts(puzzle, source, only) if only else check_and_show(puzzle, source, device)
 
 
 def check_and_show(puzzle: Puzzle, source: KernelSource, device: str = "auto", seed: int | None = None) -> Verdict:
-    """Judge a kernel that was read, with cases drawn with a seed where one is given. Raises UsageError."""
+    """Judge a kernel and show its card; a `seed` draws other cases. Raises UsageError."""
     with display.working(f"Checking {source.kernel} …") as area:
         try:
             verdict = check_source(puzzle, source, device, submission=source.origin, seed=seed)
@@ -37,19 +37,19 @@ def check_and_show(puzzle: Puzzle, source: KernelSource, device: str = "auto", s
         progress = progress_file.record(workspace.find(), verdict, source.source)
         card = with_note(display.verdict_card(verdict), source)
         area.show(card)
-        # the film comes after the verdict, which nobody should have to wait for
+        # the film takes a while, so show the verdict first
         if display.in_notebook() and (film := folded(verdict, source)):
             area.show(display.Output(lambda: card.html() + film, card.print))
     if seed is None:
-        _tell_the_class(verdict, progress)
+        _report_to_class(verdict, progress)
     if progress.messages:
         footer = f"The verdict still counts. {workspace.UNWRITABLE}"
         Panel("Your progress", progress.messages, footer=(footer,)).show()
     return display.shown(verdict)
 
 
-def _tell_the_class(verdict: Verdict, progress: progress_file.Progress) -> None:
-    """After `join`, and only then: report to the board, and show what the instructor sent."""
+def _report_to_class(verdict: Verdict, progress: progress_file.Progress) -> None:
+    """Report to the board and show the instructor's messages, but only after `join`."""
     if verdict.status in ("not_attempted", "skipped") or not (workspace.find().ours / "workshop").is_dir():
         return
     from checker.verbs.workshop import after_check

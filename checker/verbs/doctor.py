@@ -1,7 +1,6 @@
-"""`doctor`: what this machine can and cannot do for the course, and the command that mends what is wrong.
+"""`doctor`: what works on this machine, and the command that fixes what does not.
 
-`examine` is a pure function of a `Machine`, so that a T4, a Mac or an old Triton can be examined anywhere. Nothing here needs torch
-or Triton.
+`examine` is a pure function of a `Machine`, so a test can examine a T4, a Mac or an old Triton anywhere. Nothing here needs torch.
 """
 
 from __future__ import annotations
@@ -29,15 +28,15 @@ PAIR = f'"torch=={TORCH}" "triton=={TRITON}"'
 
 NEEDED = ("torch", "triton")
 GPU_DEVICES = ("/dev/nvidia0", "/dev/dxg")
-"""What a driver puts there, on Linux and in WSL."""
+"""Device files of a GPU's driver, on Linux and in WSL."""
 
 Level = Literal["ok", "note", "warning", "problem"]
-"""A note is worth knowing and nothing to mend; a warning may be mended; with a problem, nothing can be checked."""
+"""A note needs no action, a warning may deserve a fix, and with a problem nothing can be checked."""
 
 
 @dataclass(frozen=True)
 class HealthCheck:
-    """One line of the report: what was examined, its state, and the exact command that mends it (may be empty)."""
+    """One line of the report: what was examined, its state, and the command that fixes it, if any."""
 
     what: str
     level: Level
@@ -46,7 +45,7 @@ class HealthCheck:
 
 
 class DoctorReport(list[HealthCheck]):
-    """What the doctor found, for code; people are shown it."""
+    """The lines of the report."""
 
     def __repr__(self) -> str:
         problems, warnings = (sum(check.level == level for check in self) for level in ("problem", "warning"))
@@ -54,7 +53,7 @@ class DoctorReport(list[HealthCheck]):
 
     @property
     def text(self) -> str:
-        """The checks as plain lines."""
+        """The report without rich, which may be missing."""
         lines = [f"{c.level:8} {c.what}: {c.message}" + (f"\n         {c.command}" if c.command else "") for c in self]
         return "\n".join(lines)
 
@@ -70,33 +69,29 @@ class DoctorReport(list[HealthCheck]):
 
     @property
     def summary(self) -> str:
-        """One sentence: how far one gets on this machine."""
+        """One sentence: how much of the course works on this machine."""
         if any(check.level == "problem" for check in self):
-            return "Mend the problems above, from the top. Until then nothing can be checked."
+            return "Fix the problems above, from the top. Until then, nothing can be checked."
         gpu = next((check for check in self if check.what == "GPU"), None)
         if gpu is not None and gpu.level == "ok":
             return "Everything works here: simulator, compiler, GPU and timing."
         if gpu is not None and gpu.level != "note" and "cannot be used" not in gpu.message:
-            return "Everything works here, with the remarks above about the GPU."
-        return (
-            "Every puzzle can be solved here. Only the `gpu` gate, `bench` and the speed medals need a GPU that works."
-        )
+            return "Everything works here, apart from the remarks above about the GPU."
+        return "You can solve every puzzle here. Only the `gpu` gate, `bench` and the speed medals need a working GPU."
 
 
 def doctor(brief: bool = False) -> DoctorReport:
-    """Show what works on this machine and the command that mends what does not.
+    """Show what works on this machine and the command that fixes what does not.
 
-    `brief` only looks whether everything needed is installed, and says so in one line; if something is missing, it shows everything.
+    `brief` prints one line if torch and Triton are installed, and the whole report otherwise.
     """
     if brief and all(map(importlib.util.find_spec, NEEDED)):
         versions = ", ".join(f"{name} {metadata.version(name)}" for name in NEEDED)
         gpu = any(Path(device).exists() for device in GPU_DEVICES)
-        place = (
-            "Kernels run in the simulator and on the GPU" if gpu else "There is no GPU: kernels run in the simulator"
-        )
-        print(f"Ready: {versions}. {place}. doctor() says more.")
+        place = "in the simulator and on the GPU" if gpu else "in the simulator, as there is no GPU"
+        print(f"Ready: {versions}. Kernels run {place}. For details, call doctor().")
         return display.shown(DoctorReport())
-    with display.working("Looking at this machine …") as area:
+    with display.working("Examining this machine …") as area:
         report = examine(this_machine())
         if importlib.util.find_spec("rich") is None and not display.in_notebook():
             print(f"{report.text}\n{report.summary}")
@@ -105,16 +100,16 @@ def doctor(brief: bool = False) -> DoctorReport:
     return display.shown(report)
 
 
-# --- what there is to say -----------------------------------------------------------------------------------------------
+# --- the checks ---------------------------------------------------------------------------------------------------------
 
 
 Answer = tuple[Level, str] | tuple[Level, str, str]
-"""A `HealthCheck` without what was looked at."""
+"""A `HealthCheck` without the name of what was examined."""
 
 
 def examine(machine: Machine) -> DoctorReport:
-    """Everything worth saying about a machine, in the order in which it should be mended."""
-    return DoctorReport(HealthCheck(what, *answer) for what, look in CHECKS.items() for answer in look(machine))
+    """The report on a machine, in the order in which to fix things."""
+    return DoctorReport(HealthCheck(what, *answer) for what, check in CHECKS.items() for answer in check(machine))
 
 
 def _python(machine: Machine) -> Iterator[Answer]:
@@ -128,10 +123,10 @@ def _python(machine: Machine) -> Iterator[Answer]:
 
 def _torch(machine: Machine) -> Iterator[Answer]:
     if machine.torch is None:
-        more = "" if machine.system == "Linux" else " It is used for tensors and references; it needs no GPU."
+        more = "" if machine.system == "Linux" else " The course uses it for tensors and references, without a GPU."
         yield "problem", f"torch is not installed.{more}", _pip(machine, f'"torch=={TORCH}"')
     elif machine.torch_error:
-        message = f"torch {machine.torch} is installed but does not import: {machine.torch_error}"
+        message = f"torch {machine.torch} is installed but importing it fails: {machine.torch_error}"
         yield "problem", message, _pip(machine, f'--force-reinstall "torch=={TORCH}"')
     elif _version(machine.torch) < TORCH_FROM:
         message = f"torch {machine.torch} is too old; the course needs 2.10 or newer and is tested with {TORCH}."
@@ -141,23 +136,23 @@ def _torch(machine: Machine) -> Iterator[Answer]:
 
 
 def _triton(machine: Machine) -> Iterator[Answer]:
-    reading = "Reading the notebooks, hints and progress work here; checking does not."
+    reading = "On this machine you can read the notebooks and hints, but not check kernels."
     if machine.system == "Windows":
         message = (
-            "Triton is not published for Windows. Work in WSL (a Linux inside Windows) and follow the README there, "
-            f"or open the notebooks in Colab. {reading}"
+            "There is no Triton for Windows. Work in WSL (Linux inside Windows) and follow the README there, or open the "
+            f"notebooks in Colab. {reading}"
         )
         yield "problem", message, "wsl --install"
     elif machine.system == "Darwin":
         message = (
-            "Triton is not published for macOS. Open the notebooks in Colab, or work on a Linux machine or in a Linux "
-            f"virtual machine. {reading}"
+            "There is no Triton for macOS. Open the notebooks in Colab, or work on a Linux machine or in a Linux virtual "
+            f"machine. {reading}"
         )
         yield "problem", message
     elif machine.triton is None:
         yield "problem", "Triton is not installed.", _pip(machine, PAIR)
     elif machine.triton_error:
-        message = f"Triton {machine.triton} is installed but does not import: {machine.triton_error}"
+        message = f"Triton {machine.triton} is installed but importing it fails: {machine.triton_error}"
         yield "problem", message, _pip(machine, f"--force-reinstall {PAIR}")
     elif not TRITON_FROM <= _version(machine.triton)[:2] < TRITON_BELOW:
         side = "too old" if _version(machine.triton)[:2] < TRITON_FROM else "newer than the simulator knows"
@@ -175,10 +170,9 @@ def _numpy(machine: Machine) -> Iterator[Answer]:
         yield "problem", message, _pip(machine, '"numpy>=2.0"')
     elif machine.triton and _version(machine.triton)[:2] == (3, 6) and _version(machine.numpy)[:2] >= (2, 4):
         message = (
-            f"numpy {machine.numpy} with Triton {machine.triton}: this course's simulator works with the pair, and so does "
-            "everything here. Triton's own interpreter (TRITON_INTERPRET=1) does not: a loop such as "
-            "`for start in range(0, N, BLOCK_N)` with a runtime N raises `TypeError: only 0-dimensional arrays can be "
-            "converted to Python scalars` there. Triton 3.7 mended it. Only if you use that interpreter yourself:"
+            f"The course works with numpy {machine.numpy} and Triton {machine.triton}, but Triton's own interpreter "
+            "(TRITON_INTERPRET=1) does not: there, a loop such as `for start in range(0, N, BLOCK_N)` raises `TypeError: only "
+            "0-dimensional arrays can be converted to Python scalars`. Triton 3.7 fixed this. If you use that interpreter:"
         )
         yield "warning", message, _pip(machine, '"numpy<2.4"')
     else:
@@ -188,7 +182,7 @@ def _numpy(machine: Machine) -> Iterator[Answer]:
 def _ml_dtypes(machine: Machine) -> Iterator[Answer]:
     install = _pip(machine, '"ml_dtypes>=0.5"')
     if machine.ml_dtypes is None:
-        message = "ml_dtypes is not installed; without it the simulator cannot compute bfloat16 as bfloat16."
+        message = "ml_dtypes is not installed; the simulator needs it for bfloat16."
         yield "problem", message, install
     elif _version(machine.ml_dtypes) < ML_DTYPES_FROM:
         message = f"ml_dtypes {machine.ml_dtypes} is too old; the course needs 0.5 or newer."
@@ -204,22 +198,22 @@ def _needed(machine: Machine, name: str, least: str, without: str) -> Iterator[A
 
 def _gpu(machine: Machine) -> Iterator[Answer]:
     if machine.system == "Darwin":
-        yield "note", "No GPU that Triton could use: it has no back end for Apple's GPUs."
+        yield "note", "There is no GPU that Triton can use: it does not support Apple's."
     elif machine.gpus:
         yield from map(_usable_gpu, machine.gpus)
     elif machine.torch_hip is not None:
         message = (
-            f"This torch is built for AMD (ROCm {machine.torch_hip}). The GPU gate and `bench` are written for and tested "
-            "on NVIDIA GPUs and stay off; everything else works."
+            f"This torch is built for AMD (ROCm {machine.torch_hip}). The `gpu` gate and `bench` only support NVIDIA GPUs; "
+            "everything else works."
         )
         yield "warning", message
     elif machine.driver is not None:
         yield _unusable_gpu(machine)
     else:
         message = (
-            "None here, and none is needed: every kernel runs in the simulator and is compiled for real GPUs, so `check`, "
-            "`film`, `xray` and `hint` work and every puzzle can be passed. What needs one: the `gpu` gate, which the verdict "
-            "then calls not run, `bench`, and the speed medals."
+            "There is none, and you do not need one: kernels run in the simulator and are compiled for real GPUs, so `check`, "
+            "`film`, `xray` and `hint` work, and every puzzle can be passed. Only the `gpu` gate, `bench` and the speed medals "
+            "need a GPU."
         )
         yield "note", message + (" In Colab: Runtime → Change runtime type → T4 GPU." if machine.colab else "")
 
@@ -231,15 +225,14 @@ def _usable_gpu(gpu: Gpu) -> Answer:
         what += f", {gpu.memory / 2**30:.0f} GiB"
     if gpu.capability < (7, 5):
         return "warning", (
-            f"{what}: older than any GPU the course is made for (T4, sm_75, and newer). Triton may refuse to compile; "
-            'the GPU gate may then fail for a kernel that is right. Pass `device="cpu"` to leave it out.'
+            f"{what}: the course is made for the T4 (sm_75) and newer. Triton may refuse to compile for this one, and then "
+            'the `gpu` gate fails even for a right kernel. Pass `device="cpu"` to skip that gate.'
         )
     if gpu.capability < (8, 0):
         return "warning", (
-            f"{what}: it has no bfloat16 in hardware. bfloat16 cases still run and count: Triton computes them in float32 "
-            "and rounds, so the results are the same and only the speed differs. It has no TF32 and no asynchronous "
-            "copies either, so `tl.dot` in float32 is exact and slow, and `num_stages` changes nothing: do not "
-            "draw conclusions about those from timings made here. float16 and float32 puzzles are unaffected."
+            f"{what}: this GPU has no bfloat16 in hardware. bfloat16 cases still run and count, because Triton computes them "
+            "in float32 and rounds: the results are the same, but slower. It has no TF32 and no asynchronous copies either, so "
+            "`tl.dot` in float32 is exact but slow, and `num_stages` has no effect. Keep that in mind when you time kernels here."
         )
     return "ok", what
 
@@ -248,35 +241,34 @@ def _unusable_gpu(machine: Machine) -> Answer:
     names = ", ".join(machine.driver_gpus) or "an NVIDIA GPU"
     present = f"{names} is present (driver {machine.driver})"
     if machine.torch is None or machine.torch_error:
-        return "warning", f"{present} and cannot be used before torch works."
+        return "warning", f"{present}, but cannot be used until torch works."
     if machine.torch_cuda is None:
         message = (
-            f"{present}, but torch {machine.torch} is a CPU-only build, so it cannot be used. Everything but the GPU gate and "
-            "`bench` works."
+            f"{present}, but cannot be used, because torch {machine.torch} is a CPU-only build. Everything but the `gpu` gate "
+            "and `bench` works."
         )
         # without its local tag: on Linux the plain release is the CUDA build
         same_torch = f'"torch=={machine.torch.split("+")[0]}"'
         return "warning", message, _pip(machine, f"--force-reinstall --no-deps {same_torch}")
     why = f" torch says: {machine.cuda_error}." if machine.cuda_error else ""
     message = (
-        f"{present}, but torch {machine.torch} (built with CUDA {machine.torch_cuda}) cannot use it, so it cannot be used "
-        f"here.{why} Often the driver is older than that CUDA needs, or the GPU was taken from this container. The command "
-        "shows what the driver supports."
+        f"{present}, but cannot be used by torch {machine.torch} (built with CUDA {machine.torch_cuda}).{why} Often the driver "
+        "is too old for that CUDA, or the container has lost its GPU. The command shows what the driver supports."
     )
     return "warning", message, ("!" if machine.colab else "") + "nvidia-smi"
 
 
 def _c_compiler(machine: Machine) -> Iterator[Answer]:
     if machine.system != "Linux" or not machine.gpus:
-        return  # only a launch on a GPU compiles C: neither the simulator nor a compile for another GPU does
+        return  # C is compiled only for a launch on a GPU
     if machine.c_compiler is None:
         message = (
-            "No C compiler: before its first launch on a GPU, Triton compiles a small C launcher. The simulator and the "
-            "compile gate do without."
+            "There is no C compiler. Triton compiles a small C launcher before the first launch on a GPU; only the simulator "
+            "and the compile gate work without one."
         )
         yield "warning", message, "sudo apt-get install -y gcc"
     elif not machine.python_headers:
-        message = "Python.h is missing: Triton's launcher for the GPU cannot be compiled without it."
+        message = "Python.h is missing. Triton needs it to compile its launcher for the GPU."
         yield "warning", message, f"sudo apt-get install -y python{'.'.join(map(str, machine.python[:2]))}-dev"
     else:
         yield "ok", machine.c_compiler
@@ -287,9 +279,9 @@ def _sandbox(machine: Machine) -> Iterator[Answer]:
         yield "problem", f"The sandbox that kernels run in does not start: {machine.sandbox_error}"
     elif machine.sandbox_gaps:
         message = (
-            f"{machine.sandbox}: an endless loop or a crash in a kernel is caught here, but this machine does not keep a hostile "
-            f"kernel from these: {', '.join(machine.sandbox_gaps)}. That is fine for your own kernels; grade other people's on "
-            "a machine with unprivileged user namespaces or Landlock."
+            f"{machine.sandbox}: endless loops and crashes are caught, but this machine does not keep a hostile kernel from "
+            f"these: {', '.join(machine.sandbox_gaps)}. That is fine for your own kernels; grade other people's on a machine "
+            "with unprivileged user namespaces or Landlock."
             f"{''.join(f' Not in force: {reason}.' for reason in machine.sandbox_lost)}"
         )
         yield "warning", message
@@ -301,9 +293,9 @@ def _sandbox(machine: Machine) -> Iterator[Answer]:
 
 def _jupyter(machine: Machine) -> Iterator[Answer]:
     if machine.colab:
-        yield "ok", "Colab, with its own torch and Triton; your files last as long as its disk does"
+        yield "ok", "Colab, with its own torch and Triton; your files are lost when its disk is erased"
     elif machine.jupyter is None:
-        message = "JupyterLab is not installed. `python -m checker` works without it; the notebooks need it."
+        message = "JupyterLab is not installed. The notebooks need it; `python -m checker` does not."
         yield "warning", message, _pip(machine, '"jupyterlab>=4.3" "ipykernel>=6.29"')
     else:
         yield "ok", f"JupyterLab {machine.jupyter}"
@@ -311,11 +303,13 @@ def _jupyter(machine: Machine) -> Iterator[Answer]:
 
 def _folder(machine: Machine) -> Iterator[Answer]:
     if not machine.writable:
-        message = f"{machine.folder} cannot be written to: kernels are checked, but progress and passing kernels are not kept."
+        message = (
+            f"{machine.folder} is not writable: kernels are checked, but progress and passing kernels are not saved."
+        )
         yield "warning", message, f"chmod u+w {shlex.quote(machine.folder)}"
     elif machine.free < ENOUGH_DISK:
-        free = f"Only {machine.free / 2**20:.0f} MiB are free for {machine.folder}"
-        yield "warning", f"{free}; Triton's cache and your progress live on disk.", f"du -sh {machine.cache}"
+        free = f"Only {machine.free / 2**20:.0f} MiB are free in {machine.folder}"
+        yield "warning", f"{free}, where Triton's cache and your progress go.", f"du -sh {machine.cache}"
     else:
         yield "ok", machine.folder
 
@@ -323,8 +317,8 @@ def _folder(machine: Machine) -> Iterator[Answer]:
 def _cache(machine: Machine) -> Iterator[Answer]:
     if not machine.cache_usable:
         message = (
-            f"Triton's cache {machine.cache} cannot be used (not writable, or on a disk mounted noexec): launches on a GPU fail "
-            "there. Choose another folder before starting Python."
+            f"Triton cannot use its cache {machine.cache}, because it is not writable or mounted noexec: launches on a GPU "
+            "will fail. Choose another folder before you start Python."
         )
         yield "warning", message, 'export TRITON_CACHE_DIR="$PWD/.triton"'
 
@@ -335,8 +329,8 @@ CHECKS: dict[str, Callable[[Machine], Iterator[Answer]]] = {
     "triton": _triton,
     "numpy": _numpy,
     "ml_dtypes": _ml_dtypes,
-    "nbformat": lambda machine: _needed(machine, "nbformat", "5.10", "kernels cannot be read from notebooks"),
-    "rich": lambda machine: _needed(machine, "rich", "13.9", "nothing can be shown in a terminal"),
+    "nbformat": lambda machine: _needed(machine, "nbformat", "5.10", "the checker cannot read notebooks"),
+    "rich": lambda machine: _needed(machine, "rich", "13.9", "a terminal cannot show anything"),
     "GPU": _gpu,
     "C compiler": _c_compiler,
     "sandbox": _sandbox,
@@ -344,7 +338,7 @@ CHECKS: dict[str, Callable[[Machine], Iterator[Answer]]] = {
     "folder": _folder,
     "Triton's cache": _cache,
 }
-"""By what is looked at, in the order in which it should be mended."""
+"""What to examine, in the order in which to fix it."""
 
 
 def _version(text: str) -> tuple[int, ...]:
@@ -353,7 +347,6 @@ def _version(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in match.group().split(".")) if match else ()
 
 
-def _pip(machine: Machine, what: str) -> str:
-    """The command that installs `what` into the interpreter at hand."""
+def _pip(machine: Machine, packages: str) -> str:
     prefix = "!" if machine.colab else ""
-    return f"{prefix}{machine.interpreter} -m pip install {what}"
+    return f"{prefix}{machine.interpreter} -m pip install {packages}"

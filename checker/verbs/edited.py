@@ -1,7 +1,7 @@
-"""Was the cell of a kernel edited after it was last run? Then what is judged is not what the learner sees.
+"""Notice a kernel whose cell was edited but not run again, because then we would judge something other than the learner sees.
 
-Two ways to know. The notebook's file, where it was saved after the cell had run and holds another text. And the page itself: JupyterLab
-marks such a cell, and the script below a card looks for that mark. Neither is there everywhere; then nothing is said.
+There are two ways to notice. The notebook's file may have been saved since the cell ran, with another text. And JupyterLab marks
+edited cells on its page, so a script below the card looks for that mark. If neither is available, we stay silent.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ EDITED = "The cell that defines {kernel} was edited after it was run as In [{num
 
 
 def refuse_edited(source: KernelSource) -> None:
-    """Raises UsageError where the saved notebook holds a newer text of the kernel's cell than the one that was run."""
+    """Raises UsageError if the saved notebook has a newer version of the kernel's cell than the one that ran."""
     number, session, file = cell_number(source), ipython.session(), _notebook_file()
     if number is None or session is None or file is None or number not in session.ran:
         return
@@ -40,22 +40,21 @@ def refuse_edited(source: KernelSource) -> None:
 
 
 def cell_number(source: KernelSource) -> int | None:
-    """n, for a kernel of the cell In [n]."""
-    found = re.fullmatch(r"In\[(\d+)\]", source.origin)
-    return int(found[1]) if found else None
+    """n if the kernel comes from the cell In [n]."""
+    match = re.fullmatch(r"In\[(\d+)\]", source.origin)
+    return int(match[1]) if match else None
 
 
 def _notebook_file() -> Path | None:
-    """The running notebook's file, where Jupyter or VS Code says which it is."""
-    shell = display.shell()
-    named = getattr(shell, "user_ns", {}).get("__vsc_ipynb_file__") or os.environ.get("JPY_SESSION_NAME", "")
-    path = Path(str(named))
+    """The running notebook's file, if Jupyter or VS Code gives its path."""
+    variables = getattr(display.shell(), "user_ns", {})
+    path = Path(str(variables.get("__vsc_ipynb_file__") or os.environ.get("JPY_SESSION_NAME", "")))
     return path if path.suffix == ".ipynb" and path.is_file() else None
 
 
 _NOTE = Markup("""\
 <div class="tbt-edited"><p role="alert" hidden style="padding:8px 12px;border-left:4px solid #b35900"><b>{warning}</b></p>\
-<details open><summary hidden>The verdict on the cell as it was run</summary>{card}</details><script>(() => {{
+<details open><summary hidden>The verdict on the version that ran</summary>{card}</details><script>(() => {{
   const here = document.currentScript;
   const boxes = here ? [here.closest(".tbt-edited")] : document.querySelectorAll(".tbt-edited:not(.looked)");
   for (const box of boxes) {{
@@ -67,11 +66,11 @@ _NOTE = Markup("""\
     box.querySelector("details").open = false;
   }}
 }})();</script></div>""")
-"""The card, folded away below a sentence where JupyterLab shows the kernel's cell as edited and not run."""
+"""The card, folded away below a warning if JupyterLab marks the kernel's cell as edited."""
 
 
 def with_note(card: display.Output, source: KernelSource) -> display.Output:
-    """The card of a kernel; on the page of a notebook it notices that its cell was edited and not run."""
+    """The card, which warns on a notebook's page if the kernel's cell was edited after it ran."""
     number = cell_number(source)
     if number is None:
         return card

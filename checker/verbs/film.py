@@ -1,4 +1,4 @@
-"""`film`: one launch at a small size in the simulator, with every event and the state beside it."""
+"""`film`: simulate one launch at a small size, and show every load and store with the kernel's state."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from checker.view import display
 from checker.view.card_content import failing_case, headline
 from checker.view.controls import film_controls
 
-LARGEST = 1 << 20  # elements of one tensor, and programs of a grid: past that nobody could watch it
-MOST_EVENTS = 20_000  # a film with more moments than this can neither be watched nor kept in a notebook
-SMALLER = "It shows every step: a few dozen elements are enough."
+LARGEST = 1 << 20  # elements of a tensor, programs of a grid
+MOST_EVENTS = 20_000  # a longer film is too long to watch and too large for a notebook
+SMALLER = "A film shows every step, so a few dozen elements are enough."
 
 
 @dataclass(frozen=True)
 class Film:
-    """A film that was shown. `html` is one self-contained fragment, ``svg()`` an animated picture."""
+    """A film: `html` is a self-contained fragment, and ``svg()`` makes an animated picture."""
 
     puzzle: str
     title: str
@@ -45,68 +45,65 @@ class Film:
     svg: Callable[[], str] = field(repr=False, compare=False)
 
     def save(self, path: str | Path) -> Path:
-        """Write the film as a page of its own for a browser or, as a .svg, as a moving picture for a message."""
+        """Write the film to a file: an animated picture for a .svg, otherwise a page for a browser."""
         target = Path(path)
-        moving = target.suffix.lower() == ".svg"
-        workspace.write_atomically(target, self.svg() if moving else film_document(self.html, self.title))
+        animated = target.suffix.lower() == ".svg"
+        workspace.write_atomically(target, self.svg() if animated else film_document(self.html, self.title))
         return target
 
     def __repr__(self) -> str:
-        return f"<film of {self.puzzle}: keep it with .save('{self.puzzle}.html')>"
+        return f"<film of {self.puzzle}: save it with .save('{self.puzzle}.html')>"
 
 
 def film(kernel: Any, sizes: Mapping[str, Any], case: str = "") -> Film | None:
-    """Show the film of a kernel; None where it cannot run, and then the card says why.
+    """Show the film of a kernel. If the kernel cannot run, show its card and return None.
 
-    With the `case` "failing" it is the smallest case that fails. In a notebook, and where no case or size is given, controls below the film
-    run the kernel again at other sizes. Raises UsageError.
+    The `case` "failing" is the smallest case that fails. In a notebook, if no case or size is given, controls below the film run
+    the kernel again at other sizes. Raises UsageError.
     """
     puzzle, source = kernel_named(kernel, "film")
     controls = display.in_notebook() and not sizes and not case and bool(puzzle.film.choices)
     with display.working(f"Filming {source.kernel} …") as area:
         verdict = failing_verdict(puzzle, source)
-        made = _asked_for(puzzle, source, sizes, case, verdict)
-        area.show(film_output(made))
-    if isinstance(made, Verdict):
+        result = _film(puzzle, source, sizes, case, verdict)
+        area.show(film_output(result))
+    if isinstance(result, Verdict):
         return None
     if controls:
         _show_controls(puzzle, source, verdict, area)
-    return display.shown(made)
+    return display.shown(result)
 
 
-def film_output(made: Film | Verdict) -> display.Output:
-    """What is shown of a film: its page, or a line in a terminal; the card where there is a verdict instead."""
-    if isinstance(made, Verdict):
-        return display.verdict_card(made)
-    return display.Output(lambda: made.html, lambda console: console.print(repr(made), markup=False))
+def film_output(result: Film | Verdict) -> display.Output:
+    """How to show a film (in a terminal, as a line of text), or the verdict in its place."""
+    if isinstance(result, Verdict):
+        return display.verdict_card(result)
+    return display.Output(lambda: result.html, lambda console: console.print(repr(result), markup=False))
 
 
 def folded(verdict: Verdict, source: KernelSource) -> str:
-    """The film that belongs to a card, to be opened by one click: of the failing case, or of the kernel that passed.
+    """The folded film below a card: of the failing case, or of a passing kernel.
 
-    Empty where there is none: the kernel does not run, or nobody could watch it. Never raises: the verdict counts without a film.
+    It is empty if the kernel does not run or the film would be too large. Never raises, because the verdict matters more.
     """
     puzzle = PUZZLES[verdict.puzzle]
     case = puzzle.film.case if verdict.passed else failing_case(verdict)
     if case is None:
         return ""
     try:
-        made = film_at(puzzle, source, case, None if verdict.passed else verdict)
+        result = film_at(puzzle, source, case, None if verdict.passed else verdict)
     except UsageError:
         return ""
-    except Exception as error:  # a defect of ours
+    except Exception as error:  # a bug of ours
         return str(Markup("<p>There is no film of this case: {}: {}</p>").format(type(error).__name__, error))
-    if isinstance(made, Verdict):
+    if isinstance(result, Verdict):
         return ""
-    words = "Watch it and share it: the film of your kernel" if verdict.passed else "Watch it fail: the film of the smallest failing case"  # fmt: skip
-    return str(card_film(words, made.html))
+    failing, passing = "Watch it fail: the smallest failing case", "Watch it and share it: the film of your kernel"
+    return str(card_film(passing if verdict.passed else failing, result.html))
 
 
 def film_of_failure(puzzle: Puzzle, source: KernelSource, seed: int | None = None) -> str:
-    """The film of the smallest case that a kernel fails, to be opened by one click; empty if it passes or cannot be filmed.
-
-    The kernel is judged again for it, with the cases of `seed`.
-    """
+    """Judge a kernel again with the cases of `seed`, and return its `folded` film; empty if it passes."""
     verdict = check_source(puzzle, source, "cpu", diagnose=False, seed=seed)
     return "" if verdict.passed else folded(verdict, source)
 
@@ -118,12 +115,12 @@ def _show_controls(puzzle: Puzzle, source: KernelSource, verdict: Verdict | None
         return film_output(film_at(puzzle, source, case, verdict)).html()
 
     box = film_controls(source, puzzle, run, lambda html: area.show(display.Output(lambda: html, lambda console: None)))
-    if box is not None:  # without ipywidgets the film has been shown all the same
+    if box is not None:  # ipywidgets is installed
         show(box)
 
 
 def failing_verdict(puzzle: Puzzle, source: KernelSource) -> Verdict | None:
-    """What is wrong with a kernel; None where it passes, which needs no check where it did before."""
+    """The verdict on a failing kernel; None if it passes, or passed before."""
     kept = (workspace.find().ours / "passed").glob(f"{puzzle.name}-*.py")
     if any(path.read_text("utf-8", errors="replace") == source.source for path in kept):
         return None
@@ -132,35 +129,34 @@ def failing_verdict(puzzle: Puzzle, source: KernelSource) -> Verdict | None:
 
 
 def film_of(puzzle: Puzzle, source: KernelSource, sizes: Mapping[str, Any], case: str = "") -> Film | Verdict:
-    """The film at the puzzle's own sizes, or of the smallest ``"failing"`` case, with `sizes` in their place where given.
+    """The film at the puzzle's film sizes or, with `case`, of the smallest ``"failing"`` case; `sizes` replace some of them.
 
-    The verdict where a kernel cannot run, or has no failing case. Raises UsageError, as `film_at` does, and for another `case`.
+    If the kernel cannot run, it is the verdict instead. Raises UsageError.
     """
-    return _asked_for(puzzle, source, sizes, case, failing_verdict(puzzle, source))
+    return _film(puzzle, source, sizes, case, failing_verdict(puzzle, source))
 
 
-def _asked_for(
+def _film(
     puzzle: Puzzle, source: KernelSource, sizes: Mapping[str, Any], case: str, verdict: Verdict | None
 ) -> Film | Verdict:
     start = puzzle.film.case
     if case not in ("", "failing"):
-        raise UsageError(f'case must be "failing", not {case!r}. Without it the film has the sizes of the course.')
+        raise UsageError(f'case must be "failing" or left out, not {case!r}.')
     if case:
         if verdict is None:
             raise UsageError(f"{source.kernel} passes: there is no failing case to film.")
-        found = failing_case(verdict)
-        if found is None:
+        failing = failing_case(verdict)
+        if failing is None:
             return verdict
-        start = found
+        start = failing
     return film_at(puzzle, source, case_for(puzzle.name, sizes, start), verdict)
 
 
 def film_at(puzzle: Puzzle, source: KernelSource, case: Case, verdict: Verdict | None = None) -> Film | Verdict:
-    """The film of one case; the card instead where the kernel does not run.
+    """The film of one case, or the verdict if the kernel does not run.
 
-    `verdict` is that of a kernel that does not pass: the film says so. It also says so where numbers of this case are wrong.
-
-    Raises UsageError for sizes that the kernel cannot have or that nobody could watch.
+    The film marks wrong numbers in this case. With the `verdict` on a failing kernel, it also says that the kernel fails.
+    Raises UsageError for impossible sizes and for those too large to watch.
     """
     if rules.is_untouched(source) or rules.violations(source, puzzle):
         return check_source(puzzle, source, "cpu", diagnose=False)  # stops at the source gate
@@ -179,14 +175,14 @@ def film_at(puzzle: Puzzle, source: KernelSource, case: Case, verdict: Verdict |
         if not verdict.passed:
             return verdict
         why = stopped(source, result.line, result.message or result.status.replace("_", " "))
-        raise UsageError(f"The kernel did not run to its end: {why}")
+        raise UsageError(f"The kernel did not finish: {why}")
     refuse_tiles_no_gpu_takes(puzzle, source, case, launch, result.trace)
     if len(result.trace.events) > MOST_EVENTS:
         raise UsageError(
-            f"This film would have {len(result.trace.events):,} moments, and {MOST_EVENTS:,} are the limit. Choose smaller sizes."
+            f"This film would have {len(result.trace.events):,} steps, but the limit is {MOST_EVENTS:,}. Choose smaller sizes."
         )
     title = f"{puzzle.title}: {source.kernel}, {case.name}"
-    # inputs as they were (the job worked on copies), outputs as the kernel left them
+    # inputs from before the launch, outputs from after it
     values = {name: result.tensors[name] if name in puzzle.outputs else tensor for name, tensor in tensors.items()}
     flaws = _flaws(puzzle, case, prepared, result.tensors, verdict)
     trace = result.trace
@@ -200,18 +196,19 @@ def film_at(puzzle: Puzzle, source: KernelSource, case: Case, verdict: Verdict |
 def _flaws(
     puzzle: Puzzle, case: Case, prepared: Prepared, after: Mapping[str, torch.Tensor], verdict: Verdict | None
 ) -> Flaws | None:
-    """What the film says of a kernel that does not pass, or that is wrong here; None where nothing is."""
+    """What the film says about a failing kernel or wrong numbers in this case; None if all is well."""
     outputs = {}
     for name in puzzle.outputs:
         wrong = ~(error_against(puzzle, case, name, after[name], prepared.expected[name]) <= 1)
         if bool(wrong.any()):
             expected = prepared.expected[name].expand(after[name].shape)
-            outputs[name] = WrongOutput(*(t.double().numpy() if t.is_floating_point() else t.numpy() for t in (wrong, expected, after[name])))  # fmt: skip
+            planes = (t.double() if t.is_floating_point() else t for t in (wrong, expected, after[name]))
+            outputs[name] = WrongOutput(*(plane.numpy() for plane in planes))
     if verdict is None and not outputs:
         return None
-    verdict_words = f"{headline(verdict)}." if verdict is not None else f"{puzzle.title} gives wrong numbers."
-    verdict_words = f"This kernel does not pass. {verdict_words}"
-    found = failing_case(verdict) if verdict is not None else None
-    if not outputs and found is not None and found != case:
-        verdict_words += f' In this case every number is right: `film(…, case="failing")` shows {found.name}.'
-    return Flaws(verdict_words, outputs)
+    reason = f"{headline(verdict)}." if verdict is not None else f"{puzzle.title} gives wrong numbers."
+    text = f"This kernel does not pass. {reason}"
+    failing = failing_case(verdict) if verdict is not None else None
+    if not outputs and failing is not None and failing != case:
+        text += f' In this case every number is right: `film(…, case="failing")` shows {failing.name}.'
+    return Flaws(text, outputs)

@@ -1,4 +1,4 @@
-"""`hint`: three levels, one more at each call; after passing, the explanation and the course's solution."""
+"""`hint`: three levels, one further with each call; after passing, the explanation and the course's solution."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EXPLANATION = len(LEVELS) + 1
 
 @dataclass(frozen=True)
 class ShownHint:
-    """One hint, or the explanation (level 4). `code` is Triton to read, `source` where it comes from."""
+    """A hint, or the explanation (level 4). `code` is Triton, from the file `source`."""
 
     puzzle: str
     title: str
@@ -38,7 +38,7 @@ class ShownHint:
 
 
 def hint(what: Any, level: int | str | None = None) -> ShownHint:
-    """Show the next hint of a puzzle, or the one of `level`. Raises UsageError."""
+    """Show the next hint of a puzzle, or the hint at `level`. Raises UsageError."""
     puzzle, space = puzzle_named(what, "hint"), workspace.find()
     record = progress_file.load(space).of(puzzle.name)
     if level is None and not record.passed and ipython.ran_with_others():
@@ -53,27 +53,27 @@ def hint(what: Any, level: int | str | None = None) -> ShownHint:
 
 
 def _held_back(puzzle: Puzzle, record: Record) -> ShownHint:
-    """Nothing is given away to a cell that ran together with others."""
-    prose = "Run this cell by itself for a hint. It ran together with other cells, so no hint was used up."
+    """Show no hint if the cell ran together with others, e.g. after "Run all"."""
+    prose = "To see a hint, run this cell by itself. It ran together with other cells, so no hint was used up."
     shown = ShownHint(puzzle.name, puzzle.title, record.hints, "No hint shown", prose)
     Panel(f"{shown.title} · hints", (prose,)).show()
     return display.shown(shown)
 
 
-def _level(record: Record, wanted: int | str | None) -> int:
-    """The `wanted` level, as a number or by name; else 4 once the puzzle is passed, or one more than before."""
-    if wanted is None:
+def _level(record: Record, level: int | str | None) -> int:
+    """The number of a level given by number or name; by default one more than last time, or 4 after passing."""
+    if level is None:
         return EXPLANATION if record.passed else min(record.hints + 1, len(LEVELS))
-    level = int(wanted) if isinstance(wanted, str) and wanted.isdigit() else wanted
+    level = int(level) if isinstance(level, str) and level.isdigit() else level
     if isinstance(level, str) and level in LEVELS:
         return LEVELS.index(level) + 1
     if isinstance(level, int) and not isinstance(level, bool) and 1 <= level <= len(LEVELS):
         return level
-    raise UsageError(f"a hint has the levels 1 (question), 2 (idea) and 3 (skeleton); there is no level {level!r}")
+    raise UsageError(f"hints have levels 1 (question), 2 (idea) and 3 (skeleton), not {level!r}")
 
 
 def hint_at(puzzle: Puzzle, level: int, space: Workspace) -> ShownHint:
-    """What is shown at `level` (1 to 4)."""
+    """The hint at `level`, 1 to 4."""
     if level == EXPLANATION:
         return _explanation(puzzle, space)
     name = LEVELS[level - 1]
@@ -81,7 +81,7 @@ def hint_at(puzzle: Puzzle, level: int, space: Workspace) -> ShownHint:
     footer = (
         f"{_next_call(puzzle)} shows the {LEVELS[level]}."
         if level < len(LEVELS)
-        else "That is the last hint. Fill in the `...`, check, and look at the film: it shows which tile goes wrong."
+        else "That is the last hint. Fill in the `...`, run check, and watch the film: it shows which tile goes wrong."
     )
     prose, code = ("", text) if name == "skeleton" else (text, "")
     heading = f"Hint {level} of {len(LEVELS)}: {name}"
@@ -89,23 +89,21 @@ def hint_at(puzzle: Puzzle, level: int, space: Workspace) -> ShownHint:
 
 
 def _next_call(puzzle: Puzzle) -> str:
-    """What brings the next hint, where the learner types: in Python or in a shell."""
-    return (
-        f"The next call of `hint({puzzle.kernel})`"
-        if display.interactive()
-        else f"`python -m checker hint {puzzle.name}`"
-    )
+    """How to get the next hint, in Python or in a shell."""
+    if display.interactive():
+        return f"Calling `hint({puzzle.kernel})` again"
+    return f"`python -m checker hint {puzzle.name}`"
 
 
 def _explanation(puzzle: Puzzle, space: Workspace) -> ShownHint:
     path = space.solution_file(puzzle.name)
     shown = ShownHint(puzzle.name, puzzle.title, EXPLANATION, "Why it works", puzzle.explanation)
     if path is None:
-        missing = "The course's solution is not part of this installation; a copy of the course has it in `solutions/`."
+        missing = "The course's solution is missing here. A full copy of the course has it in `solutions/`."
         return replace(shown, footer=missing)
     return replace(
         shown,
         code=textwrap.dedent(region(path.read_text(encoding="utf-8"))),
         source=f"solutions/{puzzle.name}.py",
-        footer="Yours may look different and be just as good: the verdict counts.",
+        footer="Yours may look different and be just as good.",
     )

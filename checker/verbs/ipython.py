@@ -1,6 +1,6 @@
-"""What `checker` adds to a notebook's session: when each cell ran, and after a NameError for a kernel which cell to run first.
+"""Hooks into a notebook's session: record when each cell ran, and explain a NameError for a kernel.
 
-IPython's own hooks are used, and nothing of what is there is replaced.
+They use IPython's own events, and replace nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from checker.view import display
 from checker.view.panel import Panel
 
 QUEUED = 0.3
-"""A cell that starts so few seconds after the one before it was waiting for it: nobody read what came out of that."""
+"""A cell that starts within so many seconds of the previous one's end was queued: nobody read the output in between."""
 
 
 class Session:
@@ -21,12 +21,12 @@ class Session:
 
     def __init__(self) -> None:
         self.ended = -math.inf
-        self.waited = False
+        self.queued = False
         self.ran: dict[int, float] = {}
-        """By number, when a cell ended, as `time.time` counts."""
+        """When each cell ended, by its number, in seconds since the epoch."""
 
     def starts(self, _: Any) -> None:
-        self.waited = time.monotonic() - self.ended < QUEUED
+        self.queued = time.monotonic() - self.ended < QUEUED
 
     def ends(self, result: Any) -> None:
         self.ended = time.monotonic()
@@ -35,7 +35,7 @@ class Session:
 
 
 def install(shell: Any) -> None:
-    """Hook into `shell`, a running IPython; a second time changes nothing."""
+    """Hook into `shell`, a running IPython, unless that was done before."""
     if session() is not None:
         return
     shell.tile_by_tile = Session()
@@ -45,24 +45,24 @@ def install(shell: Any) -> None:
 
 
 def session() -> Session | None:
-    """The running notebook's, None outside of one."""
+    """The running notebook's session; None outside a notebook."""
     return getattr(display.shell(), "tile_by_tile", None)
 
 
 def ran_with_others() -> bool:
-    """Whether the running cell had been waiting for the one before it, as after "Run all"."""
-    found = session()
-    return found is not None and found.waited
+    """Whether the running cell was queued behind another, as after "Run all"."""
+    running = session()
+    return running is not None and running.queued
 
 
 def name_the_missing_cell(result: Any) -> None:
-    """After a NameError for a kernel of the course, say which cell defines it. Python's own message stays as it is."""
+    """After a NameError for a kernel of the course, show which cell to run. Python's own message stays."""
     error = getattr(result, "error_in_exec", None)
     name = getattr(error, "name", None)
     if not isinstance(error, NameError) or not isinstance(name, str) or not name.endswith("_kernel"):
         return
     running = display.shell()
-    if running is None or name in running.user_ns:  # defined, but not in the scope that needed it
+    if running is None or name in running.user_ns:  # it is defined, but in another scope
         return
     from checker.course import KERNELS
     from checker.submission.notebook import unfinished
@@ -71,7 +71,7 @@ def name_the_missing_cell(result: Any) -> None:
         return
     broken = unfinished(name)
     if broken is not None:
-        first = f"{broken.message[:1].upper()}{broken.message[1:]}. Mend that cell and run it, then this one again."
+        advice = f"{broken.message[:1].upper()}{broken.message[1:]}. Fix and run that cell, then run this one again."
     else:
-        first = f"Run the cell above that defines `{name}` first, then this one again."
-    Panel(f"There is no {name} yet", (first,)).show()
+        advice = f"Run the cell above that defines `{name}` first, then run this one again."
+    Panel(f"{name} is not defined yet", (advice,)).show()

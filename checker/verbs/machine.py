@@ -1,6 +1,6 @@
-"""The facts of this machine. torch, Triton and CUDA are examined in a process of their own.
+"""The facts of this machine. A separate process examines torch, Triton and CUDA.
 
-A broken install can crash or hang on import, and asking torch about a GPU opens it: neither may happen to a notebook.
+A broken install can crash or hang on import, and asking torch about a GPU initialises CUDA: neither should happen in a notebook.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any
 from checker import workspace
 
 ENOUGH_DISK = 2 * 2**30  # bytes; Triton's cache of a whole course stays far below
-PATIENCE = 120.0  # seconds; a first import of torch from a cold disk takes its time
+PATIENCE = 120.0  # seconds; importing torch from a cold disk is slow
 PACKAGES = ("torch", "triton", "numpy", "ml_dtypes", "nbformat", "rich")
 
 
@@ -39,14 +39,14 @@ class Gpu:
 
 @dataclass(frozen=True)
 class Machine:
-    """A version is None where the package is missing; an `..._error` is why it does not import."""
+    """A missing package has the version None; an `..._error` is why importing it fails."""
 
     python: tuple[int, int, int]
     system: str  # "Linux", "Darwin", "Windows", as `platform.system()` says
     interpreter: str = "python"  # what precedes `-m pip` in the commands
     torch: str | None = None
     torch_error: str = ""
-    torch_cuda: str | None = None  # the CUDA that torch was built with, None for a CPU-only build
+    torch_cuda: str | None = None  # None for a CPU-only build
     torch_hip: str | None = None
     triton: str | None = None
     triton_error: str = ""
@@ -54,16 +54,16 @@ class Machine:
     ml_dtypes: str | None = None
     nbformat: str | None = None
     rich: str | None = None
-    driver: str | None = None  # version of the NVIDIA driver, None where there is none
-    driver_gpus: tuple[str, ...] = ()  # the names of those the driver lists
-    gpus: tuple[Gpu, ...] = ()  # those torch can use
+    driver: str | None = None  # version of the NVIDIA driver
+    driver_gpus: tuple[str, ...] = ()  # the GPUs that the driver lists
+    gpus: tuple[Gpu, ...] = ()  # the GPUs that torch can use
     cuda_error: str = ""
     c_compiler: str | None = None
     python_headers: bool = True
     jupyter: str | None = None
     colab: bool = False
     sandbox: str | None = None
-    sandbox_gaps: tuple[str, ...] = ()  # names of what a job can do all the same (`checker.sandbox.probe.GAPS`)
+    sandbox_gaps: tuple[str, ...] = ()  # what a job can do nevertheless, by the names of `checker.sandbox.probe.GAPS`
     sandbox_lost: tuple[str, ...] = ()  # why layers are not in force
     sandbox_error: str = ""
     folder: str = "."
@@ -74,9 +74,9 @@ class Machine:
 
 
 def this_machine() -> Machine:
-    """Takes a few seconds, most of them to import torch in another process."""
-    seen: dict[str, Any] = {package: _installed(package) for package in PACKAGES} | _imported()
-    seen["gpus"] = tuple(Gpu(name, (cap[0], cap[1]), memory) for name, cap, memory in seen.get("gpus", ()))
+    """Takes a few seconds, mostly for importing torch in another process."""
+    facts: dict[str, Any] = {package: _installed(package) for package in PACKAGES} | _imported()
+    facts["gpus"] = tuple(Gpu(name, (cap[0], cap[1]), memory) for name, cap, memory in facts.get("gpus", ()))
     driver, driver_gpus = _driver()
     space = workspace.find()
     cache = Path(os.environ.get("TRITON_CACHE_DIR") or Path.home() / ".triton" / "cache")
@@ -96,8 +96,8 @@ def this_machine() -> Machine:
         free=shutil.disk_usage(space.root).free,
         cache=str(cache),
         cache_usable=_can_run_from(cache),
-        **seen,
-        **_sandbox(seen),
+        **facts,
+        **_sandbox(facts),
     )
 
 
@@ -135,9 +135,9 @@ sys.stdout.write("\\n" + json.dumps(seen))
 
 
 def _imported() -> dict[str, Any]:
-    """What torch and Triton say about themselves; a crash or a hang of theirs counts as an error of both."""
+    """Facts about torch and Triton. If importing them crashes or hangs, both get the error."""
     try:
-        # in an empty folder: nothing in the working directory may stand in for torch
+        # run in an empty folder, so that no file in the working directory shadows torch
         with tempfile.TemporaryDirectory() as empty:
             command = [sys.executable, "-c", IMPORTS]
             run = subprocess.run(command, cwd=empty, capture_output=True, text=True, timeout=PATIENCE)
@@ -150,7 +150,7 @@ def _imported() -> dict[str, Any]:
 
 
 def _driver() -> tuple[str | None, tuple[str, ...]]:
-    """The NVIDIA driver's version and the names of its GPUs, whatever torch thinks of them."""
+    """The NVIDIA driver's version and its GPUs, whether or not torch can use them."""
     tool = shutil.which("nvidia-smi")
     unknown = "unknown" if Path("/dev/nvidiactl").exists() else None
     if tool is None:
@@ -166,23 +166,23 @@ def _driver() -> tuple[str | None, tuple[str, ...]]:
     return rows[0][0].strip(), tuple(name.strip() for _, name in rows)
 
 
-def _sandbox(seen: Mapping[str, Any]) -> dict[str, Any]:
-    """The isolation that the sandbox reaches and its gaps, or why it does not start; nothing where it cannot run."""
-    if platform.system() != "Linux" or seen.get("torch_error") or seen.get("triton_error"):
+def _sandbox(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The sandbox's isolation and its gaps, or why it does not start; nothing where it cannot run anyway."""
+    if platform.system() != "Linux" or facts.get("torch_error") or facts.get("triton_error"):
         return {}
     try:
         from checker.sandbox import Sandbox
 
         shared = Sandbox.shared()
         return {"sandbox": shared.tier, "sandbox_gaps": shared.gaps, "sandbox_lost": shared.lost}
-    except Exception as error:  # whatever stops the sandbox is what the learner has to know
+    except Exception as error:  # whatever it is, show it to the learner
         return {"sandbox_error": f"{type(error).__name__}: {error}"}
 
 
 def _is_called_python() -> bool:
-    """Whether `python` in a shell would be this interpreter."""
-    found = shutil.which("python")
-    return found is not None and Path(found).parent.resolve() == Path(sys.executable).parent.resolve()
+    """Whether `python` in a shell starts this interpreter."""
+    python = shutil.which("python")
+    return python is not None and Path(python).parent.resolve() == Path(sys.executable).parent.resolve()
 
 
 def _writable(folder: Path) -> bool:
@@ -194,7 +194,7 @@ def _writable(folder: Path) -> bool:
 
 
 def _can_run_from(cache: Path) -> bool:
-    """Whether a file in the cache's folder can be written and mapped as code (noexec mounts refuse that)."""
+    """Whether code can be written to the cache's folder and loaded from it, which noexec mounts refuse."""
     folder = next((f for f in (cache, *cache.parents) if f.is_dir()), None)
     if folder is None or not _writable(folder):
         return False

@@ -94,7 +94,7 @@ def kill_table(
     shared = runner or cast(Runner, Sandbox.shared())
     rows = []
     with ThreadPoolExecutor(jobs) as pool:
-        for row in pool.map(lambda pair: _row(*pair, device, shared), pairs):
+        for row in pool.map(lambda pair: _row(pair[0], pair[1], device, shared), pairs):
             rows.append(row)
             report(row)
     return rows

@@ -1,4 +1,4 @@
-"""A kernel that is not whole yet, judged on the parts of its puzzle up to one of them: a line each, and never a pass of the puzzle."""
+"""Check an unfinished kernel on the parts of its puzzle, up to one of them. This never counts as passing the puzzle."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from checker.view.panel import Cell, Panel
 
 @dataclass(frozen=True)
 class CheckedParts:
-    """The parts of a puzzle that passed, in order, up to `up_to`. `stopped` is the verdict of the first that did not."""
+    """The parts that passed, in order, out of those up to `up_to`. `stopped` is the verdict of the first part that failed."""
 
     puzzle: str
     passed: tuple[str, ...]
@@ -31,13 +31,13 @@ class CheckedParts:
 
 
 def check_parts(puzzle: Puzzle, source: KernelSource, only: str) -> CheckedParts:
-    """Judge the parts of a puzzle up to `only`, in the simulator, until one does not pass; show a line for each.
+    """Judge the parts of a puzzle in the simulator, from the first up to `only`, until one fails; show a line for each.
 
-    Raises UsageError for a puzzle without parts and for a part that it has not.
+    Raises UsageError if the puzzle has no such part.
     """
     names = [part.name for part in puzzle.parts]
     if only not in names:
-        advice = f"Its parts are {', '.join(names)}." if names else f"Check the whole: check({puzzle.kernel})"
+        advice = f"Its parts are {', '.join(names)}." if names else f"Check the whole kernel: check({puzzle.kernel})"
         raise UsageError(f"{puzzle.name} has no part called {only!r}. {advice}")
     passed: list[str] = []
     stopped: Verdict | None = None
@@ -69,26 +69,26 @@ def _panel(puzzle: Puzzle, passed: list[str], stopped: bool) -> Panel:
             mark = Cell("· not checked", "soft")
         rows.append([Cell(part.name), mark, Cell(part.asks)])
     missing = puzzle.parts[len(passed)].name if len(passed) < len(puzzle.parts) else ""
-    footer = "The card below says what went wrong." if stopped else f"Next: {missing}." if missing else ""
-    whole = f"The puzzle itself passes with check({puzzle.kernel}), on every gate."
+    footer = "The card below shows what went wrong." if stopped else f"Next: {missing}." if missing else ""
+    whole = f"To pass the puzzle itself, run check({puzzle.kernel})."
     title = f"{puzzle.title}: {len(passed)} of {len(puzzle.parts)} parts"
     return Panel(title, rows=rows, footer=tuple(filter(None, (footer, whole))))
 
 
 def narrowed(puzzle: Puzzle, source: KernelSource) -> dict[str, Puzzle]:
-    """The puzzle once for each part, with the cases that are new in it and the outputs that this kernel is judged by there.
+    """For each part, the puzzle with only the cases that are new in that part and the outputs judged there.
 
-    A part may have no case left: the parts before it were judged on them, by the same outputs.
+    A part has no cases if the parts before it were already judged on all of them, by the same outputs.
     """
-    found: dict[str, Puzzle] = {}
+    puzzles: dict[str, Puzzle] = {}
     judged: set[tuple[str, tuple[str, ...]]] = set()
     for part in puzzle.parts:
         outputs = tuple(o for o in puzzle.outputs if o in part.outputs or _mentions(source, o))
         new = [case for case in puzzle.cases if part.takes(case) and (case.name, outputs) not in judged]
         judged |= {(case.name, outputs) for case in new}
         launch = partial(_launch, puzzle, outputs)
-        found[part.name] = replace(puzzle, cases=tuple(new), outputs=outputs, launch=launch, long=())
-    return found
+        puzzles[part.name] = replace(puzzle, cases=tuple(new), outputs=outputs, launch=launch, long=())
+    return puzzles
 
 
 def _launch(
@@ -98,7 +98,7 @@ def _launch(
 
 
 def _mentions(source: KernelSource, name: str) -> bool:
-    """Whether the kernel uses a parameter. One that is only listed is not used."""
+    """Whether the kernel's body uses a parameter."""
     try:
         tree = ast.parse(source.source)
     except SyntaxError:

@@ -1,4 +1,4 @@
-"""`predicted`: what a learner guessed before running a cell, beside what came out; the first guess is kept."""
+"""`predicted`: compare a learner's guess with the result, and remember the first guess."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Answer = float | str | Sequence["Answer"] | Mapping[Any, "Answer"]
 
 
 def predicted(question: str, prediction: Any, answer: Any, within: float = 0.1) -> None:
-    """Print a prediction beside the answer, and keep whether the first one was right.
+    """Print a prediction beside the answer, and remember whether the first one was right.
 
-    Numbers are right where they differ by no more than `within` of the answer, several numbers where all are. A prediction
-    that is not filled in counts for nothing.
+    A number is right if it differs from the answer by at most the fraction `within`; several are right if each one is. A
+    prediction with gaps is not scored.
     """
     if not _filled(prediction):
         print(f"The answer is {_words(answer)}. No prediction entered, so not scored.")
@@ -32,9 +32,9 @@ def predicted(question: str, prediction: Any, answer: Any, within: float = 0.1) 
 
 
 def _filled(prediction: Any) -> bool:
-    """Whether there is an answer in every place."""
+    """Whether the prediction has no gaps."""
     if isinstance(prediction, Mapping):
-        return bool(prediction) and all(map(_filled, prediction.values()))
+        prediction = list(prediction.values())
     if isinstance(prediction, list | tuple):
         return bool(prediction) and all(map(_filled, prediction))
     return prediction is not None and prediction != ""
@@ -46,8 +46,8 @@ def _right(prediction: Any, answer: Any, within: float) -> bool:
             k in prediction and _right(prediction[k], answer[k], within) for k in answer
         )
     if isinstance(answer, list | tuple):
-        pairs = isinstance(prediction, list | tuple) and len(prediction) == len(answer)
-        return pairs and all(_right(s, a, within) for s, a in zip(prediction, answer, strict=True))
+        same_length = isinstance(prediction, list | tuple) and len(prediction) == len(answer)
+        return same_length and all(_right(p, a, within) for p, a in zip(prediction, answer, strict=True))
     if isinstance(answer, str):
         return str(prediction).strip().lower() == answer.lower()
     try:

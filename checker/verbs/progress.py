@@ -1,4 +1,4 @@
-"""`progress`: what was tried and solved, what was predicted, which mistakes were met, and what comes next."""
+"""`progress`: which puzzles a learner has tried and solved, their predictions and mistakes, and what comes next."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_MISTAKES = 8
 
 @dataclass(frozen=True)
 class ProgressSummary:
-    """How far a learner is; `next` is the first puzzle of the ladder that has not been passed."""
+    """How far a learner has come; `next` is the first puzzle of the ladder that they have not passed."""
 
     passed: int
     total: int
@@ -31,7 +31,7 @@ class ProgressSummary:
 
 
 def progress() -> ProgressSummary:
-    """Show every puzzle of the ladder with what is saved about it."""
+    """Show the record of every puzzle of the ladder."""
     space = workspace.find()
     saved = progress_file.load(space)
     passed = [puzzle for puzzle in LADDER if saved.of(puzzle.name).passed]
@@ -41,27 +41,27 @@ def progress() -> ProgressSummary:
     closing = (
         f"Next: {ahead.title}, in `notebooks/{ahead.notebook}.ipynb` or `puzzles/{ahead.name}.py`."
         if ahead is not None
-        else "Every puzzle of the ladder is solved."
+        else "You have solved every puzzle."
     )
     rows = [_row(puzzle, saved.of(puzzle.name)) for puzzle in LADDER]
     mistakes = _mistakes(saved)
     lists = [("Mistakes the checker recognised", mistakes)] if mistakes else []
-    said = saved.predictions.values()
-    right = sum(prediction.right for prediction in said)
-    predicted = [f"Predictions: {right} of {len(said)} right at the first try."] if said else []
-    footer = (*predicted, closing, f"Kept in {space.ours}")
+    predictions = saved.predictions.values()
+    right = sum(prediction.right for prediction in predictions)
+    predicted = [f"Predictions: {right} of {len(predictions)} right at the first try."] if predictions else []
+    footer = (*predicted, closing, f"Saved in {space.ours}")
     Panel(title, saved.messages, HEADS, rows, footer=footer, lists=lists).show()
     return display.shown(ProgressSummary(len(passed), len(LADDER), points, ahead.name if ahead else None))
 
 
 def _mistakes(saved: Progress) -> list[str]:
-    """What was believed and is not so, the most frequent first."""
-    met = [(n, puzzle, name) for puzzle, entry in saved.puzzles.items() for name, n in entry.mistakes.items()]
+    """The false assumptions behind the learner's wrong kernels, the most frequent first."""
+    counts = [(n, puzzle, name) for puzzle, entry in saved.puzzles.items() for name, n in entry.mistakes.items()]
     lines = []
-    for count, puzzle, name in sorted(met, key=lambda entry: -entry[0])[:MOST_MISTAKES]:
-        believed = {m.name: m.believed for m in bank(puzzle)}.get(name) if puzzle in PUZZLES else None
+    for count, puzzle, name in sorted(counts, key=lambda entry: -entry[0])[:MOST_MISTAKES]:
+        assumption = {m.name: m.believed for m in bank(puzzle)}.get(name) if puzzle in PUZZLES else None
         times = f" ({count} times)" if count > 1 else ""
-        lines.append(f"`{puzzle}`{times}, believed: {believed or name.replace('_', ' ')}")
+        lines.append(f"`{puzzle}`{times}: you may have assumed that {assumption or name.replace('_', ' ')}")
     return lines
 
 

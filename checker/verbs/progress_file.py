@@ -1,7 +1,7 @@
-"""What a learner has tried and solved, kept in their folder so that it cannot be lost.
+"""The record of what a learner has tried and solved: one JSON file in their folder.
 
-One JSON file, written atomically with the last good one beside it as `.bak`. Every change is read, merged and written
-under a lock, so two notebooks at work at once both count. A file that cannot be read is kept aside, never deleted.
+It is written atomically, with the last good version beside it as `.bak`. Every change happens under a lock, so two notebooks
+can work at once. A damaged file is set aside, never deleted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import msgspec
 from checker import workspace
 from checker.workspace import Workspace
 
-if TYPE_CHECKING:  # what is saved can be read where torch is slow to import, or missing
+if TYPE_CHECKING:  # reading the file needs no torch
     from checker.judge.verdict import Verdict
 
 T = TypeVar("T")
@@ -29,7 +29,7 @@ NOT_AN_ATTEMPT = ("not_attempted", "infra_error", "skipped")
 
 @dataclass(frozen=True)
 class BestTraffic:
-    """Bytes a passing kernel moved in `case`, and the bytes the puzzle allows."""
+    """Bytes that a passing kernel moved in `case`, and its budget."""
 
     moved: int
     allowed: int
@@ -60,15 +60,15 @@ class Record:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a learner said before a cell ran, and whether it was right."""
+    """A learner's guess, and whether it was right."""
 
-    said: str
+    text: str
     right: bool
 
 
 @dataclass
 class Progress:
-    """Records by puzzle, first predictions by question, and what went wrong with reading or writing them, for the learner to know."""
+    """Records by puzzle, first predictions by question, and messages for the learner about problems with the file."""
 
     puzzles: dict[str, Record] = field(default_factory=dict)
     predictions: dict[str, Prediction] = field(default_factory=dict)
@@ -79,7 +79,7 @@ class Progress:
 
 
 def load(space: Workspace) -> Progress:
-    """What is saved in `space`; never raises for what is in the file or on the disk (see `messages`)."""
+    """The learner's progress. Problems with the file end up in `messages`; nothing is raised."""
     try:
         try:
             return _read(space.progress)
@@ -91,10 +91,7 @@ def load(space: Workspace) -> Progress:
 
 
 def update(space: Workspace, puzzle: str, change: Callable[[Record], Record]) -> Progress:
-    """Apply `change` to one puzzle's record on disk, merged with what other processes wrote meanwhile.
-
-    A folder that cannot be written does not stop anything: the message says that nothing was saved.
-    """
+    """Change one puzzle's record on disk, keeping what other processes wrote. Never raises OSError: see `messages`."""
 
     def changed(progress: Progress) -> None:
         progress.puzzles[puzzle] = change(progress.of(puzzle))
@@ -103,7 +100,7 @@ def update(space: Workspace, puzzle: str, change: Callable[[Record], Record]) ->
 
 
 def keep_prediction(space: Workspace, question: str, prediction: Prediction) -> Progress:
-    """Keep a prediction, unless the question was answered before: after the first time the answer is known."""
+    """Save a prediction, but only the first for a question: afterwards, the learner knows the answer."""
     return _change(space, lambda progress: progress.predictions.setdefault(question, prediction))
 
 
@@ -113,7 +110,7 @@ def _change(space: Workspace, change: Callable[[Progress], object]) -> Progress:
         with workspace.locked(path):
             progress = _read_or_rescue(path)
             change(progress)
-            if path.exists():  # what was just read is good, and becomes the backup
+            if path.exists():  # it was just read, so it is a good backup
                 workspace.write_atomically(_backup(path), path.read_text(encoding="utf-8"))
             workspace.write_atomically(path, _dumped(progress))
     except OSError as error:  # TimeoutError is one
@@ -124,13 +121,13 @@ def _change(space: Workspace, change: Callable[[Progress], object]) -> Progress:
 
 
 def record(space: Workspace, verdict: Verdict, module: str) -> Progress:
-    """Count a verdict, and keep `module` (the kernel as a file that can be checked again) where it passed."""
+    """Count a verdict, and save `module`, the kernel as a file, if it passed."""
     if verdict.status in NOT_AN_ATTEMPT:
         return load(space)
     moment, moved = workspace.now(), _traffic(verdict)
     mistake = verdict.diagnosis.misconception if verdict.diagnosis is not None else None
 
-    def counted(old: Record) -> Record:
+    def count(old: Record) -> Record:
         new = replace(old, attempts=old.attempts + 1, status=verdict.status, last_attempt=moment)
         if mistake is not None:
             new = replace(new, mistakes={**old.mistakes, mistake: old.mistakes.get(mistake, 0) + 1})
@@ -139,17 +136,17 @@ def record(space: Workspace, verdict: Verdict, module: str) -> Progress:
         best = min((t for t in (old.best_traffic, moved) if t is not None), key=lambda t: t.ratio, default=None)
         return replace(new, first_passed=old.first_passed or moment, best_traffic=best)
 
-    progress = update(space, verdict.puzzle, counted)
+    progress = update(space, verdict.puzzle, count)
     try:
         if verdict.passed:
             workspace.keep_copy(space.ours / "passed", verdict.puzzle, module)
     except OSError as error:
-        progress.messages += (f"This kernel was not kept in {space.ours / 'passed'} ({error.strerror or error}).",)
+        progress.messages += (f"This kernel was not saved in {space.ours / 'passed'} ({error.strerror or error}).",)
     return progress
 
 
 def _traffic(verdict: Verdict) -> BestTraffic | None:
-    """All bytes moved in the case that the traffic gate shows, against all that are allowed there."""
+    """The bytes moved in the traffic gate's case, and its budget."""
     gate = next((g for g in verdict.gates if g.gate == "traffic" and g.traffic), None)
     if gate is None:
         return None
@@ -169,7 +166,7 @@ def _dumped(progress: Progress) -> str:
 
 
 def _read(path: Path) -> Progress:
-    """The saved progress, an empty one where there is no file. Raises OSError, and ValueError where it is damaged."""
+    """The saved progress, or an empty one without a file. Raises OSError, and ValueError if the file is damaged."""
     try:
         return _parse(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -180,30 +177,30 @@ def _parse(text: str) -> Progress:
     document = json.loads(text)
     schema = document.get("schema") if isinstance(document, dict) and isinstance(document.get("puzzles"), dict) else ""
     if schema != SCHEMA and str(schema).startswith("progress/"):
-        raise OSError(f"it was written by another version of the course, as {schema}, and is left as it is")
+        raise OSError(f"it was written by another version of the course, as {schema}, so it is left alone")
     if schema != SCHEMA:
         raise ValueError("it is not a progress document")
     puzzles = _entries(document["puzzles"], Record, "a puzzle's entry")
     return Progress(puzzles, _entries(document.get("predictions", {}), Prediction, "a prediction"))
 
 
-def _entries(found: Any, kind: type[T], what: str) -> dict[str, T]:
+def _entries(document: Any, kind: type[T], what: str) -> dict[str, T]:
     try:
-        return msgspec.convert(found, dict[str, kind], strict=False)  # type: ignore[valid-type]
+        return msgspec.convert(document, dict[str, kind], strict=False)  # type: ignore[valid-type]
     except msgspec.ValidationError as error:
         raise ValueError(f"{what} is damaged") from error
 
 
 def _read_or_rescue(path: Path) -> Progress:
-    """The saved progress; a damaged file is kept aside and replaced by its backup, or by an empty one. Needs the lock."""
+    """The saved progress; sets a damaged file aside and replaces it by its backup or an empty one. Needs the lock."""
     try:
         return _read(path)
     except ValueError as error:
-        aside = _kept_aside(path)
-        message = f"{path.name} was damaged ({error}); it is kept as {aside.name}."
+        aside = _set_aside(path)
+        message = f"{path.name} was damaged ({error}), so it was renamed to {aside.name}."
     try:
         progress = _parse(_backup(path).read_text(encoding="utf-8"))
-        message += " Your progress was restored from the backup, where the last attempt may be missing."
+        message += " Your progress was restored from the backup, which may lack the last attempt."
     except (OSError, ValueError):
         progress = Progress()
         message += " A new one was started; kernels that passed are still in `passed/`."
@@ -212,8 +209,8 @@ def _read_or_rescue(path: Path) -> Progress:
     return progress
 
 
-def _kept_aside(path: Path) -> Path:
-    """Rename a damaged file to a name that is free. Raises OSError where that cannot be done: then nothing is lost."""
+def _set_aside(path: Path) -> Path:
+    """Rename a damaged file to a free name. Raises OSError, and then the file stays where it is."""
     name = f"progress.damaged-{datetime.now():%Y%m%d-%H%M%S}"
     names = (f"{name}.json" if n == 1 else f"{name}-{n}.json" for n in itertools.count(1))
     aside = next(free for free in map(path.with_name, names) if not free.exists())

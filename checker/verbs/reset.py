@@ -1,4 +1,4 @@
-"""`reset`: puts a stub back into `puzzles/`, after keeping what stood there. Notebooks are never edited."""
+"""`reset`: save the learner's file and restore the stub in `puzzles/`. Notebooks are never changed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from checker.workspace import Workspace
 
 @dataclass(frozen=True)
 class Reset:
-    """What was done: `file` holds the stub again; `saved` is the copy of what stood in it (None if it held the stub)."""
+    """What was done: `file` holds the stub again; `saved` is the copy of the learner's version, if they had one."""
 
     puzzle: str
     file: Path
@@ -31,14 +31,14 @@ class Reset:
     @property
     def message(self) -> str:
         if not self.changed:
-            return f"{self.file} holds the untouched stub; there was nothing to reset."
+            return f"There is nothing to reset: {self.file} still holds the stub."
         if self.saved is None:
-            return f"{self.file} was missing; it holds the stub now."
-        return f"Your version is kept in {self.saved}.\n{self.file} holds the stub again."
+            return f"{self.file} was missing; it now holds the stub."
+        return f"Your version is saved as {self.saved}.\n{self.file} holds the stub again."
 
 
 def reset(what: Any) -> Reset:
-    """Put a puzzle's stub back, after saving what stood in its file. Raises UsageError."""
+    """Save a puzzle's file and restore its stub. Raises UsageError."""
     puzzle = puzzle_named(what, "reset").name
     try:
         done = _put_back(puzzle, workspace.find())
@@ -46,20 +46,17 @@ def reset(what: Any) -> Reset:
         raise UsageError(f"{puzzle} was not reset, and nothing was changed: {error}. {workspace.UNWRITABLE}") from None
     prose, cell = done.message.split("\n"), ""
     if display.in_notebook():
-        prose.append("For a notebook, paste this over the cell; notebooks are never changed for you:")
+        prose.append("Notebooks are never changed for you. To reset one, paste this over the cell:")
         cell = notebook_cell(done.stub)
     Panel(f"Reset of {puzzle}", prose, code=cell).show()
     return display.shown(done)
 
 
 def _put_back(puzzle: str, space: Workspace) -> Reset:
-    """The learner's version is saved first, or nothing is changed.
-
-    Raises FileNotFoundError where the course's own files are not at hand, OSError where the folder cannot be written.
-    """
+    """Restore the stub, but only once the learner's version is saved. Raises OSError, and FileNotFoundError without a solution."""
     solution = space.solution_file(puzzle)
     if solution is None:
-        raise FileNotFoundError(f"solutions/{puzzle}.py, which the stub is made from, is not part of this installation")
+        raise FileNotFoundError(f"the stub is made from solutions/{puzzle}.py, which is missing here")
     text, file = stub(solution.read_text(encoding="utf-8")), space.puzzle_file(puzzle)
     old = file.read_bytes() if file.exists() else None
     if old == text.encode():
@@ -70,7 +67,7 @@ def _put_back(puzzle: str, space: Workspace) -> Reset:
 
 
 def notebook_cell(text: str) -> str:
-    """The stub as a notebook has it: without the file's title, which the text around the cell gives already."""
+    """The stub without the file's docstring: a notebook has that text above the cell."""
     lines = text.splitlines(keepends=True)
     first = ast.parse(text).body[0]
     if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):

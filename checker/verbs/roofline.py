@@ -1,6 +1,6 @@
-"""The least time that a case can take on a GPU: its bytes at the rate of a copy, its products at the rate of a matrix product.
+"""The least time a case can take on a GPU: moving its bytes at the speed of a copy, multiplying at that of a matrix product.
 
-On this machine's GPU both rates are measured once and kept; for GPUs that are not here they come from data sheets.
+Both speeds are measured once on this machine's GPU and saved; for other GPUs they come from data sheets.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from checker.verbs.timing import time_call
 
 FILE = "gpu-limits.json"
 SIDE = 8192
-"""Of the square matrices whose product is timed: large enough for any GPU, 0.4 GB in float32."""
+"""Rows of the square matrices to multiply: large enough for any GPU, 0.4 GB in float32."""
 COPIED = 1 << 29
-"""Bytes of the tensor whose copy is timed, far more than any L2."""
+"""Bytes of the tensor to copy, far more than any L2."""
 BEYOND = 1.15
-"""So many times as fast as measured is still possible: a GPU that was cool when it ran, and warm when the limits were measured, is up to
-15 % faster (cuDNN on an H200, first launch against the median of many)."""
+"""How far a time may beat the measured limits. A cool GPU is up to 15 % faster than the warm one on which they were measured
+(cuDNN on an H200: first launch against the median of many)."""
 
 
 @dataclass(frozen=True)
 class Demand:
-    """What a case takes at least: every input read once, every output written once, and its products."""
+    """The least work in a case: reading every input once, writing every output once, and the products."""
 
     bytes: int
     operations: int
@@ -40,7 +40,7 @@ class Demand:
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one GPU: bytes per second of a copy (read and written), operations per second of a product by dtype, bytes of L2."""
+    """A GPU's limits: bytes per second of a copy (read and written), operations per second of a product by dtype, bytes of L2."""
 
     gpu: str
     copy: float
@@ -48,22 +48,22 @@ class Limits:
     l2: int = 0
 
     def least(self, demand: Demand) -> float:
-        """Seconds that moving the bytes or doing the operations takes, whichever is longer: both can go on at once."""
+        """Seconds for moving the bytes or for the operations, whichever is longer, since they can overlap."""
         return max(demand.bytes / self.copy, self._products(demand))
 
     def bound(self, demand: Demand) -> str:
-        """Which of the two it is."""
+        """Whether the bytes or the products take longer."""
         return "products" if self._products(demand) > demand.bytes / self.copy else "bytes"
 
     def impossible(self, seconds: float, demand: Demand) -> bool:
-        """Whether no launch can have taken so little. What still lies in the L2 when it ends need not have reached the memory."""
+        """Whether no launch can be so fast. Bytes that are still in the L2 at the end need not have reached memory."""
         return seconds * BEYOND < self.least(replace(demand, bytes=max(0, demand.bytes - self.l2)))
 
     def _products(self, demand: Demand) -> float:
         return demand.operations / self.products[demand.dtype] if demand.operations else 0.0
 
 
-# what a copy and a product reach of their data sheet: 4250 of 4800 GB/s and 686 of 989 TFLOP/s, measured on one H200
+# the fractions of the data sheet that a copy and a product reach: 4250 of 4800 GB/s and 686 of 989 TFLOP/s, measured on one H200
 COPY_REACHES, PRODUCT_REACHES = 0.885, 0.69
 
 
@@ -78,19 +78,16 @@ SHEETS: tuple[Limits, ...] = (
     _sheet("L4", 300, 121, 60),
     _sheet("H100", 3350, 989, 495),
 )
-"""NVIDIA's data sheets: T4, A100 40GB SXM, L4, H100 SXM; dense products, in float32 as TF32. On a T4 Triton uses no tensor cores: there
-the rate is that of float32. Bytes and operations both times what an H200 reaches of its own sheet."""
+"""From NVIDIA's data sheets of T4, A100 40GB SXM, L4 and H100 SXM: dense products, with float32 as TF32. Triton uses no tensor
+cores on a T4, so it gets the rate of float32. All are scaled by the fractions above."""
 OBSERVED = (
-    "Held against an H200 once, by the same rule: with 16,384 tokens cuDNN's attention took 1.1 times as long (D = 128, not causal), the course's "
-    "plain attention 2.0 to 3.1 times, its softmax of long rows 1.5 to 3.9 times."
+    "How close do kernels get? On an H200 with 16,384 tokens, cuDNN's attention took 1.1 times such a prediction (D = 128, not causal), the "
+    "course's plain attention 2.0 to 3.1 times, and its softmax of long rows 1.5 to 3.9 times."
 )
 
 
-# ------------------------------------------------------------------------------------------------------------- a case
-
-
 def demand(puzzle: Puzzle, case: Case) -> Demand:
-    """No kernel does with less. The tensors are not allocated; parts of them that the budget leaves out do not count."""
+    """The least work in a case, without allocating tensors. Parts of a tensor that its budget excludes do not count."""
     launch, allowed = without_numbers(puzzle, case), puzzle.budget(case)
     moved = 0
     for name, tensor in launch.arguments.items():
@@ -101,35 +98,35 @@ def demand(puzzle: Puzzle, case: Case) -> Demand:
     return Demand(moved, work.products(case) if work else 0, case.dtype)
 
 
-# --------------------------------------------------------------------------------------------------------- this machine
+# --- this machine --------------------------------------------------------------------------------------------------------
 
 
 def measured_limits(measure: Callable[[], Limits] | None = None) -> Limits:
-    """Those of this machine's GPU: as they were measured before, else measured now and kept."""
+    """The limits of this machine's GPU: from the saved file, or measured now and saved."""
     path, here = workspace.find().ours / FILE, _here()
     try:
-        kept = json.loads(path.read_text("utf-8"))
-        if kept.pop("measured on") == here:
-            return Limits(**kept)
+        saved = json.loads(path.read_text("utf-8"))
+        if saved.pop("measured on") == here:
+            return Limits(**saved)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        pass  # none yet, or from another version of the course
-    return _kept((measure or _measure)())
+        pass  # there is no file, or one from another version of the course
+    return _save((measure or _measure)())
 
 
 def measured_again(limits: Limits, measure: Callable[[], Limits] | None = None) -> Limits:
-    """The higher of these limits and of those measured now, kept. Something else may have used the GPU the first time."""
+    """Measure again, and save the higher limits: something else may have used the GPU the first time."""
     now = (measure or _measure)()
     products = {dtype: max(rate, limits.products[dtype]) for dtype, rate in now.products.items()}
-    return _kept(replace(now, copy=max(now.copy, limits.copy), products=products))
+    return _save(replace(now, copy=max(now.copy, limits.copy), products=products))
 
 
 def _here() -> str:
     return f"{gpu.device_name()}, torch {torch.__version__}"
 
 
-def _kept(limits: Limits) -> Limits:
+def _save(limits: Limits) -> Limits:
     document = json.dumps({"measured on": _here(), **asdict(limits)}, indent=1)
-    with contextlib.suppress(OSError):  # then they are measured anew the next time
+    with contextlib.suppress(OSError):  # they will be measured again next time
         workspace.write_atomically(workspace.find().ours / FILE, document)
     return limits
 
@@ -154,5 +151,5 @@ def _measure() -> Limits:
 
 
 def share(part: float, whole: float) -> str:
-    """``63 %``, and nothing of nothing."""
+    """``63 %``, or nothing if `whole` is zero or infinite."""
     return f"{100 * part / whole:.0f} %" if whole and math.isfinite(whole) else ""

@@ -1,4 +1,4 @@
-"""From paths to submissions. Files are read as data; a file that cannot be read is an entry that says why."""
+"""Read submissions from paths. Files are read as data; an unreadable one becomes an entry that says why."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from checker.submission.reader import Reader
 
 QUIET = ("left_out", "other_kind", "empty")
 FAST = Path(__file__).resolve().parents[2] / "solutions" / "fast"
-"""The course's own fast kernels. They belong to no puzzle, so this folder is no submission."""
+"""The course's fast kernels. They belong to no puzzle, so this folder is not a submission."""
 
 _UNREADABLE: Mapping[str, Status] = {"syntax": "compile_error", "no_kernel": "not_attempted"}
-"""The status of a file without a kernel, by the reason; everything else is ``forbidden``."""
+"""The status of a file without a kernel, by reason; any other reason means ``forbidden``."""
 
 
 @dataclass(frozen=True)
 class Files:
-    """What one learner handed in: a file, a zip or a folder. A puzzle may have several entries; the best one counts.
+    """One learner's file, zip or folder. A puzzle may have several entries, and the best one counts.
 
-    An entry's `puzzle` is None where nothing says which was meant.
+    An entry's `puzzle` is None if nothing shows which was meant.
     """
 
     name: str
@@ -37,15 +37,9 @@ class Files:
 
 
 def submissions(paths: Sequence[Path], puzzles: Sequence[Puzzle]) -> list[Files]:
-    """A file is one submission; in a folder, each file and each folder directly below it is one.
-
-    Raises FileNotFoundError for a path that does not exist.
-    """
-    found: list[Files] = []
+    """A file is one submission; in a folder, each file and each subfolder is one. Raises FileNotFoundError."""
     with Reader() as reader:
-        for path in paths:
-            found += _at(path, puzzles, reader)
-    return _distinctly_named(found)
+        return _with_distinct_names([files for path in paths for files in _at(path, puzzles, reader)])
 
 
 def _at(path: Path, puzzles: Sequence[Puzzle], reader: Reader) -> list[Files]:
@@ -66,46 +60,46 @@ def _bytes(path: Path, most: int) -> bytes:
 
 
 def _read(name: str, path: Path, files: Sequence[Entry], puzzles: Sequence[Puzzle], reader: Reader) -> Files:
-    """One submission, without files that are no code, and without files that hold no kernel where another file does.
+    """One submission. Files that are not code are left out, and so are files without a kernel if another file has one.
 
-    It has no entries where nothing in it is code, or where it only holds demonstrations of the course.
+    It has no entries if nothing in it is code, or if it only has the course's demonstrations.
     """
     kernels = {p.kernel: p.name for p in (*DEMONSTRATIONS.values(), *puzzles)}
-    found: list[SubmittedKernel] = []
+    entries: list[SubmittedKernel] = []
     for file in files:
         if file.problem:
-            found.append(SubmittedKernel(file.name, error=file.problem, reason=file.reason))
+            entries.append(SubmittedKernel(file.name, error=file.problem, reason=file.reason))
             continue
         try:
             data = file.read(MAX_ARCHIVE + 1)
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or str(error)
-            found.append(SubmittedKernel(file.name, error=f"this file cannot be read: {why}", reason="unreadable"))
+            entries.append(SubmittedKernel(file.name, error=f"this file cannot be read: {why}", reason="unreadable"))
             continue
-        found += [one for inner in reader.read(file.name, data, kernels) for one in inner.found]
-    shown = {p.name for p in DEMONSTRATIONS.values()}
-    kept = [one for one in found if one.reason not in QUIET and one.puzzle not in shown]
-    if any(one.source is not None for one in found):
+        entries += [one for inner in reader.read(file.name, data, kernels) for one in inner.found]
+    demonstrations = {p.name for p in DEMONSTRATIONS.values()}
+    kept = [one for one in entries if one.reason not in QUIET and one.puzzle not in demonstrations]
+    if any(one.source is not None for one in entries):
         kept = [one for one in kept if one.reason != "no_kernel"]
-    return Files(name, path, tuple(_meant(one, puzzles) for one in kept))
+    return Files(name, path, tuple(_with_puzzle(one, puzzles) for one in kept))
 
 
-def _meant(found: SubmittedKernel, puzzles: Sequence[Puzzle]) -> SubmittedKernel:
-    """With the puzzle that a file without a readable kernel is named after, or the only one there is."""
-    if found.puzzle:
-        return found
-    stem, only = Path(found.submission).stem, puzzles[0].name if len(puzzles) == 1 else None
-    return replace(found, puzzle=next((p.name for p in puzzles if stem in (p.name, p.kernel)), only))
+def _with_puzzle(entry: SubmittedKernel, puzzles: Sequence[Puzzle]) -> SubmittedKernel:
+    """If the kernel is unreadable, guess the puzzle from the file's name, or take the only one there is."""
+    if entry.puzzle:
+        return entry
+    stem, only = Path(entry.submission).stem, puzzles[0].name if len(puzzles) == 1 else None
+    return replace(entry, puzzle=next((p.name for p in puzzles if stem in (p.name, p.kernel)), only))
 
 
-def _distinctly_named(found: list[Files]) -> list[Files]:
-    """Two paths may hold files of one name: those are called by their whole path."""
-    names = [submission.name for submission in found]
-    return [Files(s.path.as_posix(), s.path, s.entries) if names.count(s.name) > 1 else s for s in found]
+def _with_distinct_names(submissions: list[Files]) -> list[Files]:
+    """Submissions that share a name are called by their whole path."""
+    names = [files.name for files in submissions]
+    return [replace(s, name=s.path.as_posix()) if names.count(s.name) > 1 else s for s in submissions]
 
 
 def unreadable_verdict(entry: SubmittedKernel, puzzle: Puzzle | None, submission: str, device: str) -> Verdict:
-    """The verdict of an entry without a kernel: it stops at the gate `source`."""
+    """The verdict on an entry without a kernel, which fails at the gate `source`."""
     status = _UNREADABLE.get(entry.reason, "forbidden")
     message = f"{entry.submission}: {entry.error}" if entry.submission not in entry.error else entry.error
     gates = (
@@ -117,6 +111,6 @@ def unreadable_verdict(entry: SubmittedKernel, puzzle: Puzzle | None, submission
 
 
 def missing_verdict(puzzle: Puzzle, submission: str, device: str) -> Verdict:
-    """The verdict of a requested puzzle that the submission lacks."""
+    """The verdict on a requested puzzle that the submission lacks."""
     none = SubmittedKernel(submission, error=f"no kernel called {puzzle.kernel} is defined here", reason="no_kernel")
     return unreadable_verdict(none, puzzle, submission, device)

@@ -1,4 +1,4 @@
-"""What a run shows in a terminal: its progress on standard error, a table at the end on standard output."""
+"""Progress of a long run on standard error, and its table on standard output."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ class ProgressBar:
         self._bar.stop()
 
     def step(self, name: str, outcome: str) -> None:
-        """One more item is done."""
+        """Count one more item."""
         self._bar.update(self._task, advance=1, description=one_line(name))
         if not self._console.is_terminal and not self._quiet:
             print(f"{one_line(name)}: {outcome}", file=sys.stderr, flush=True)
 
 
 def status_text(status: str, points: str = "") -> Text:
-    """A status in its colour, with points behind it."""
+    """A status in its colour, followed by the points."""
     return Text(f"{words(status)} {points}".rstrip(), style=_STYLES.get(status, "red"))
 
 
 def print_table(heads: Iterable[str], rows: Iterable[Iterable[str | Text]], *below: Text | str) -> None:
-    """Print a table, unless it is empty, and lines below it."""
+    """Print a table, unless it has no rows, and then the lines `below` it."""
     console = Console() if sys.stdout.isatty() else Console(width=140)
     table = Table(box=box.SIMPLE, pad_edge=False)
     for head in heads:

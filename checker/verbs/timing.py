@@ -1,4 +1,4 @@
-"""Several ways to do one thing, timed in turn: a GPU that slows down as it warms up slows all of them alike."""
+"""Time contestants in turn, so that a GPU that slows down as it warms up slows all of them alike."""
 
 from __future__ import annotations
 
@@ -13,31 +13,30 @@ ROUNDS = 5
 
 
 def interleaved(contestants: Mapping[str, Iterator[Timing]], rounds: int = ROUNDS) -> dict[str, Timing | str]:
-    """The median over all rounds, with the lowest and the highest of a round's medians; or why one could not be timed.
+    """For each contestant, the median of its rounds with the lowest and highest round, or the error that stopped it.
 
-    In each round every contestant is timed once, in the given order. A contestant that raises
-    RuntimeError is not timed again.
+    Every round times every contestant once, in the given order. One that raises RuntimeError is not timed again.
     """
-    found: dict[str, list[Timing]] = {name: [] for name in contestants}
+    timed: dict[str, list[Timing]] = {name: [] for name in contestants}
     failed: dict[str, str] = {}
     for _ in range(rounds):
         for name, timings in contestants.items():
             if name in failed:
                 continue
             try:
-                found[name].append(next(timings))
+                timed[name].append(next(timings))
             except RuntimeError as error:
                 failed[name] = str(error).partition("\n")[0]
-    return {name: failed.get(name) or _together(timings) for name, timings in found.items()}
+    return {name: failed.get(name) or _median(timings) for name, timings in timed.items()}
 
 
-def _together(rounds: list[Timing]) -> Timing:
+def _median(rounds: list[Timing]) -> Timing:
     medians = [timing.median for timing in rounds]
     return Timing(statistics.median(medians), min(medians), max(medians), sum(timing.repeats for timing in rounds))
 
 
 def time_call(call: Callable[[], object], repeats: int = 20, warmup: int = 3) -> Timing:
-    """Time a call on this process's GPU with events, the L2 cache flushed before each: `gpu.time_kernel` for what is no kernel of ours."""
+    """Time a library call on this process's GPU as `gpu.time_kernel` times kernels: with events, flushing the L2 cache before each."""
     l2 = torch.cuda.get_device_properties(torch.cuda.current_device()).L2_cache_size
     flush = torch.empty(max(4 * l2, 1 << 26), dtype=torch.uint8, device="cuda")
     for _ in range(warmup):

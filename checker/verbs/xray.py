@@ -1,8 +1,9 @@
-"""`xray`: what the compiler makes of a kernel on every GPU of the course, none of which has to be present."""
+"""`xray`: compile a kernel for every GPU of the course, none of which need be present, and explain the result."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,74 +16,73 @@ from checker.puzzle import Case, Launch, Puzzle
 from checker.sandbox import Sandbox
 from checker.submission import rules
 from checker.submission.kernel import KernelSource
-from checker.verbs.arguments import UsageError, chosen_case
+from checker.verbs.arguments import UsageError, case_and_options
 from checker.verbs.bench import allowed_bytes, large_cases, timed_launch
 from checker.view import display
 from checker.view.panel import Cell, Panel
 
-MOST_BYTES = 1 << 28  # of all tensors of a case: only their types reach the compiler
-BANKS, BANK = 32, 4  # shared memory answers 32 banks of 4 bytes at a time
+MOST_BYTES = 1 << 28  # of all tensors of a case; the compiler sees only their types
+BANKS, BANK = 32, 4  # shared memory has 32 banks of 4 bytes
 WIDEST = 16  # bytes that one lane can load at once
 UNKNOWN = "not known"
 
 Results = Mapping[str, CompileResult]
-"""By the GPU's name, only those that compiled."""
+"""By the GPU's name, for those on which the kernel compiles."""
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """What a kernel became on each GPU, by the GPU's name, and for which case."""
+    """A kernel compiled for one case, by the GPU's name."""
 
     case: Case
     launch: Launch
     results: Mapping[str, CompileResult]
 
     @property
-    def case_words(self) -> str:
+    def case_text(self) -> str:
         numbers = {**self.case.sizes, **self.case.flags, **self.launch.meta, **self.launch.options}
         return f"{join(f'{name} = {value}' for name, value in numbers.items())}, in {self.case.dtype}"
 
     @property
     def odd_numbers(self) -> list[str]:
-        """The kernel's whole numbers (sizes, strides) that are no multiples of 16, as the compiler knows."""
+        """The sizes and strides that are not multiples of 16, which the compiler takes into account."""
         request = next(iter(self.results.values())).request
         numbers = [name for name, kind in request.signature.items() if kind in ("i32", "i64")]
         return [f"{name} = {self.launch.arguments[name]}" for name in numbers if name not in request.aligned]
 
 
-def xray_and_show(puzzle: Puzzle, source: KernelSource, wanted: Mapping[str, Any]) -> tuple[Panel, bool]:
-    """What was shown, and whether the kernel compiles for any of the GPUs. Raises UsageError."""
+def xray_and_show(puzzle: Puzzle, source: KernelSource, choices: Mapping[str, Any]) -> tuple[Panel, bool]:
+    """Show the X-ray of a kernel; returns the panel, and whether the kernel compiles for any GPU. Raises UsageError."""
     with display.working(f"Compiling {source.kernel} for four GPUs …") as area:
-        panel, compiled = xray_panel(puzzle, source, wanted)
+        panel, compiled = xray_panel(puzzle, source, choices)
         area.show(panel)
     return display.shown(panel), compiled
 
 
-def xray_panel(puzzle: Puzzle, source: KernelSource, wanted: Mapping[str, Any]) -> tuple[Panel, bool]:
-    """The facts of each GPU side by side, or what keeps the kernel from being compiled; and whether it compiles for any.
+def xray_panel(puzzle: Puzzle, source: KernelSource, choices: Mapping[str, Any]) -> tuple[Panel, bool]:
+    """The facts of each GPU side by side, or why the kernel does not compile; and whether it compiles for any.
 
-    `wanted` are sizes, tile sizes and flags of the case, its ``dtype``, and the launch's ``num_warps`` and ``num_stages``.
-    Raises UsageError for what is none of these.
+    `choices` may hold sizes, tile sizes, flags, the ``dtype``, ``num_warps`` and ``num_stages``. Raises UsageError.
     """
-    title = f"{puzzle.title}: {source.kernel} as it is compiled"
-    case, options = case_and_options(puzzle, wanted)
+    title = f"{puzzle.title}: {source.kernel}, compiled"
+    case, options = case_to_compile(puzzle, choices)
     if rules.is_untouched(source):
-        return Panel(title, ("There is nothing to compile yet: the stub has not been filled in.",)), False
+        return Panel(title, ("There is nothing to compile yet: the stub is still empty.",)), False
     broken = rules.violations(source, puzzle)
     if broken:
-        return Panel(title, tuple(f"Line {v.line}: {v.message}" for v in broken), footer=("Mend this first.",)), False
-    made = compile_case(puzzle, source, case, options, {name for name in wanted if name in case.meta})
-    results = {name: result for name, result in made.results.items() if result.ok}
-    failures = [f"{name}: {_why(source, result)}" for name, result in made.results.items() if not result.ok]
-    prose = (f"Compiled for {made.case_words}.", *failures)
+        return Panel(title, tuple(f"Line {v.line}: {v.message}" for v in broken), footer=("Fix this first.",)), False
+    compiled = compile_case(puzzle, source, case, options, {name for name in choices if name in case.meta})
+    results = {name: result for name, result in compiled.results.items() if result.ok}
+    failures = [f"{name}: {_why(source, result)}" for name, result in compiled.results.items() if not result.ok]
+    prose = (f"Compiled for {compiled.case_text}.", *failures)
     if not results:
         return Panel(title, prose), False
     heads = ("", *(f"{name} (sm_{TARGETS[name]})" for name in results))
-    lists = [("What this says", sentences(results, made.odd_numbers))]
+    lists = [("What this means", sentences(results, compiled.odd_numbers))]
     if explained := layouts(results):
-        lists.append(("How tiles lie in shared memory", explained))
+        lists.append(("Tiles in shared memory", explained))
     footer = (
-        "An SM is the part of a GPU that runs programs; a warp is 32 lanes. More warps hide more waiting for memory.",
+        "An SM is the part of a GPU that runs programs; a warp is 32 lanes. More warps hide more memory latency.",
     )
     return Panel(title, prose, heads, table(results), lists=lists, footer=footer), True
 
@@ -94,28 +94,28 @@ def _why(source: KernelSource, result: CompileResult) -> str:
 def compile_case(
     puzzle: Puzzle, source: KernelSource, case: Case, options: Mapping[str, int], named: Collection[str] = ()
 ) -> Compiled:
-    """Compile one case for every GPU. `named` are the tile sizes that the caller chose: they win over the learner's autotune."""
+    """Compile one case for every GPU. Tile sizes that the caller `named` win over the kernel's autotune."""
     launch = timed_launch(puzzle, source, case, named)
     launch = replace(launch, options={**launch.options, **options})
     results = Sandbox.shared().compile(source, requests_for(launch, puzzle.parameters, TARGETS.values()))
     return Compiled(case, launch, dict(zip(TARGETS, results, strict=True)))
 
 
-def case_and_options(puzzle: Puzzle, wanted: Mapping[str, Any]) -> tuple[Case, dict[str, int]]:
-    """The case and the launch options that are `wanted`. Raises UsageError."""
-    case, options = chosen_case(puzzle, realistic_case(puzzle), wanted)
-    if wanted.keys() - options.keys() - {"dtype"} and allowed_bytes(puzzle, case) > MOST_BYTES:
+def case_to_compile(puzzle: Puzzle, choices: Mapping[str, Any]) -> tuple[Case, dict[str, int]]:
+    """The case and the launch's options. Raises UsageError."""
+    case, options = case_and_options(puzzle, realistic_case(puzzle), choices)
+    if choices.keys() - options.keys() - {"dtype"} and allowed_bytes(puzzle, case) > MOST_BYTES:
         raise UsageError(
-            "These sizes are too large to prepare here. The compiler only sees whether a size is a multiple of 16: smaller ones of "
-            "the same kind give the same code."
+            "These sizes are too large to prepare here. The compiler only sees whether a size is a multiple of 16, so smaller "
+            "sizes give the same code."
         )
     return case, options
 
 
 def realistic_case(puzzle: Puzzle) -> Case:
-    """The first of the large cases that is not too large to prepare here, or else the smallest of them.
+    """The first large case that fits in memory, or else the smallest; without large cases, the case with the largest tile.
 
-    A puzzle without such cases gives the one with the largest tile. What a case may move is near enough to its tensors' size.
+    The budget of a case approximates the size of its tensors.
     """
     large = large_cases(puzzle)
     if not large:
@@ -140,15 +140,14 @@ def _occupancy(result: CompileResult) -> Occupancy | None:
 
 
 def _kib(amount: int) -> str:
-    """Bytes of on-chip memory, which are counted in 1024s."""
     return f"{amount} B" if amount < 1024 else f"{amount / 1024:.3g} KiB"
 
 
-# --- the table: one row a fact, one column a GPU ------------------------------------------------------------------------
+# --- the table: a row per fact, a column per GPU ------------------------------------------------------------------------
 
 
 def table(results: Results) -> list[list[Cell]]:
-    """A row that would be empty for every GPU is left out."""
+    """The rows of the table, without those that would be empty for every GPU."""
     with_dots = any(result.dots or result.dots is None for result in results.values())
     with_tma = any(_number(result, "tma_copies") for result in results.values())
     rows: list[tuple[str, Callable[[CompileResult], str | Cell]]] = [
@@ -156,15 +155,15 @@ def table(results: Results) -> list[list[Cell]]:
         ("spilled per thread", _spilled),
         ("shared memory", _shared),
         ("programs on one SM", _programs),
-        ("what limits them", _limits),
+        ("limited by", _limits),
         ("loads, per lane", lambda result: _width(result, "load")),
         ("stores, per lane", lambda result: _width(result, "store")),
-        ("copies past registers", _copies),
+        ("asynchronous copies", _copies),
         *([("copies by TMA", lambda result: _or_unknown(_number(result, "tma_copies")))] if with_tma else []),
         *([("products (tl.dot)", _products)] if with_dots else []),
         ("tensor cores", _tensor_cores),
         ("tiles in shared", _tiles),
-        ("in flight in the loop", _in_flight),
+        ("prefetched in the loop", _in_flight),
     ]
     return [[Cell(name), *(_cell(describe(result)) for result in results.values())] for name, describe in rows]
 
@@ -239,7 +238,7 @@ def _tensor_cores(result: CompileResult) -> str | Cell:
 
 
 def _in_flight(result: CompileResult) -> str:
-    """What is on its way while one stage of the loop is worked on, a program."""
+    """Bytes per program that are loading while it works on one stage of the loop."""
     waiting = _number(result, "bytes_in_flight")
     if waiting is None:
         return UNKNOWN
@@ -249,19 +248,19 @@ def _in_flight(result: CompileResult) -> str:
 def _tiles(result: CompileResult) -> str:
     if result.tiles is None:
         return UNKNOWN
-    kept: dict[str, int] = {}
+    counts = Counter[str]()
     for tile in result.tiles:
         width = swizzle_bytes(tile)
-        words = UNKNOWN if width is None else f"{width}-byte swizzle" if width else "no swizzle"
-        kept[words] = kept.get(words, 0) + tile.count * tile.stages
-    return "\n".join(f"{number} × {words}" for words, number in kept.items()) or "none"
+        layout = UNKNOWN if width is None else f"{width}-byte swizzle" if width else "no swizzle"
+        counts[layout] += tile.count * tile.stages
+    return "\n".join(f"{number} × {layout}" for layout, number in counts.items()) or "none"
 
 
-# --- how tiles lie in shared memory -------------------------------------------------------------------------------------
+# --- the layout of tiles in shared memory -------------------------------------------------------------------------------
 
 
 def swizzle_bytes(tile: SharedTile) -> int | None:
-    """Over how many bytes pieces of neighbouring rows change places: 0 for none, None where the layout is not known."""
+    """The number of bytes within which pieces are permuted from row to row: 0 for none, None for an unknown layout."""
     if tile.kind == "nvmma_shared":
         return tile.swizzle_bytes
     if tile.kind != "swizzled_shared":
@@ -270,58 +269,57 @@ def swizzle_bytes(tile: SharedTile) -> int | None:
 
 
 def layouts(results: Results) -> list[str]:
-    """One sentence for each layout, with the GPUs and the tiles that have it."""
-    found: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
+    """A sentence for each layout, with the GPUs and tiles that have it."""
+    users: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
     for name, result in results.items():
         for tile in result.tiles or ():
-            gpus, shapes = found.setdefault(_layout(tile), ({}, {}))
-            stages = f" ({tile.stages} of it, for the stages of the loop)" if tile.stages > 1 else ""
+            gpus, shapes = users.setdefault(_layout(tile), ({}, {}))
+            stages = f" ({tile.stages} copies, one per stage of the loop)" if tile.stages > 1 else ""
             gpus[name] = None
             shapes[f"{'×'.join(map(str, tile.shape))}{stages}"] = None
-    return [f"{join(gpus)}, tiles of {join(shapes)}: {words}" for words, (gpus, shapes) in found.items()]
+    return [f"{join(gpus)}, tiles of {join(shapes)}: {layout}" for layout, (gpus, shapes) in users.items()]
 
 
 def _layout(tile: SharedTile) -> str:
-    """A layout in a sentence, with Triton's numbers."""
     row = tile.inner * tile.bits // 8
     width = swizzle_bytes(tile)
     if width is None:
-        return f"a layout that is not described here ({tile.kind or UNKNOWN})."
+        return f"a layout that we cannot describe ({tile.kind or UNKNOWN})."
     if width == 0:
         if not row:
-            return "no swizzle; the rows lie one after another."
+            return "no swizzle; rows follow one another."
         banks = BANKS * BANK // math.gcd(row, BANKS * BANK)
-        fall = f"what stands below one another falls on {min(banks, BANKS)} of the {BANKS} banks"
-        return f"no swizzle; rows of {row} bytes lie one after another, so {fall}."
+        spread = "a single bank" if banks == 1 else f"{min(banks, BANKS)} of the {BANKS} banks"
+        return f"no swizzle; rows of {row} bytes follow one another, so each column falls into {spread}."
     if tile.kind == "nvmma_shared":
         return (
-            f"the {width}-byte swizzle of the tensor cores; within {width} bytes the 16-byte pieces change places from row to row, and "
-            "after 8 rows it starts anew."
+            f"the {width}-byte swizzle of the tensor cores; it permutes the 16-byte pieces within {width} bytes differently in each row, "
+            "and repeats after 8 rows."
         )
     piece = tile.vec * tile.bits // 8
-    turn = "from row to row" if tile.per_phase == 1 else f"every {tile.per_phase} rows"
+    turn = "in each row" if tile.per_phase == 1 else f"every {tile.per_phase} rows"
     return (
-        f"{width}-byte swizzle; pieces of {tile.vec} elements ({piece} bytes) change places {turn}, and after "
-        f"{tile.max_phase * tile.per_phase} rows it starts anew (vec {tile.vec}, perPhase {tile.per_phase}, maxPhase {tile.max_phase})."
+        f"{width}-byte swizzle; it permutes pieces of {tile.vec} elements ({piece} bytes) differently {turn}, and repeats after "
+        f"{tile.max_phase * tile.per_phase} rows (vec {tile.vec}, perPhase {tile.per_phase}, maxPhase {tile.max_phase})."
     )
 
 
-# --- sentences that follow from the numbers -----------------------------------------------------------------------------
+# --- what the numbers mean ----------------------------------------------------------------------------------------------
 
 Sentence = tuple[int, str]
-"""With its rank: those of the lowest rank are said first and dropped last."""
+"""A rank and a text. Low ranks come first and are dropped last."""
 
 
 def sentences(results: Results, odd_numbers: Sequence[str] = ()) -> list[str]:
-    """Two to five sentences. `odd_numbers` are the kernel's numbers that are no multiples of 16, which keep loads narrow."""
-    found = [
+    """Two to five sentences. `odd_numbers` are the sizes and strides that keep loads narrow (see `Compiled`)."""
+    ranked = [
         *_about_spills(results),
         *_about_tensor_cores(results),
         *_about_loads(results, odd_numbers),
         *_about_occupancy(results),
         *_about_swizzle(results),
     ]
-    return [text for _, text in sorted(found, key=lambda sentence: sentence[0])[:5]]
+    return [text for _, text in sorted(ranked, key=lambda sentence: sentence[0])[:5]]
 
 
 def _about_spills(results: Results) -> Iterable[Sentence]:
@@ -329,47 +327,47 @@ def _about_spills(results: Results) -> Iterable[Sentence]:
     if spilled:
         yield (
             0,
-            f"On the {join(spilled)} a thread has more values than registers: up to {max(spilled.values())} bytes per thread go to "
-            "slow memory and come back. Smaller tiles or more warps per program leave each thread fewer values.",
+            f"On the {join(spilled)}, a thread has more values than registers, so up to {max(spilled.values())} bytes per thread spill "
+            "to slow memory. With smaller tiles or more warps per program, each thread has fewer values.",
         )
     elif all(_number(r, "spilled_bytes") == 0 for r in results.values()):
         most = max(int(r.facts.get("registers", 0)) for r in results.values())
         if most:
-            yield 5, f"Everything fits in registers, at most {most} of a thread's {MOST_REGISTERS}: nothing spills."
+            yield 5, f"Nothing spills: each thread needs at most {most} of its {MOST_REGISTERS} registers."
 
 
 def _about_tensor_cores(results: Results) -> Iterable[Sentence]:
     cores = {name: r.tensor_cores for name, r in results.items() if r.dots and r.tensor_cores is not None}
-    without = [name for name, found in cores.items() if not found]
+    without = [name for name, used in cores.items() if not used]
     if "T4" in without:
         yield (
             1,
-            "No tensor core on the T4: Triton's code for sm_75 works this product out with plain multiplications, one by one, on the "
-            "ordinary arithmetic units.",
+            "The T4's tensor cores are not used: for sm_75, Triton computes products with plain multiplications on the ordinary "
+            "arithmetic units.",
         )
     if others := [name for name in without if name != "T4"]:
         yield (
             1,
-            f"No tensor core on {join(others)} either: there is none for these operands. float32 with "
-            '`input_precision="ieee"` is the usual reason.',
+            f"The tensor cores of the {join(others)} are not used, because they cannot multiply these operands. The usual reason is "
+            'float32 with `input_precision="ieee"`.',
         )
-    if tf32 := [name for name, found in cores.items() if any(core.operands == "tf32" for core in found)]:
+    if tf32 := [name for name, used in cores.items() if any(core.operands == "tf32" for core in used)]:
         yield (
             2,
-            f"On {join(tf32)} the float32 operands are rounded to TF32 (10 bits after the point instead of 23) for the tensor cores.",
+            f"On the {join(tf32)}, the tensor cores round float32 operands to TF32 (a mantissa of 10 bits instead of 23).",
         )
-    shapes = {n: [core.shape for core in found if core.name.startswith("wgmma")] for n, found in cores.items()}
+    shapes = {n: [core.shape for core in used if core.name.startswith("wgmma")] for n, used in cores.items()}
     if wgmma := {name: shapes[name][0] for name in shapes if shapes[name]}:
         shape = next(iter(wgmma.values()))
         yield (
             3,
-            f"The {join(wgmma)} multiplies with wgmma ({shape}): four warps together take 64 rows at a time, straight from shared memory.",
+            f"The {join(wgmma)} multiplies with wgmma ({shape}): four warps together multiply 64 rows at a time, straight from shared memory.",
         )
-    hoppers = [name for name, found in cores.items() if found and results[name].request.capability == 90]
+    hoppers = [name for name, used in cores.items() if used and results[name].request.capability == 90]
     if narrow := [name for name in hoppers if name not in wgmma]:
         yield (
             3,
-            f"The {join(narrow)} falls back to the mma.sync of older GPUs: its own wgmma needs tiles of at least 64 rows and at least 4 warps.",
+            f"The {join(narrow)} falls back to mma.sync, as on older GPUs: its wgmma needs tiles of at least 64 rows and at least 4 warps.",
         )
 
 
@@ -379,37 +377,34 @@ def _about_loads(results: Results, odd_numbers: Sequence[str]) -> Iterable[Sente
         return
     low, high = min(widths), max(widths)
     if low >= WIDEST:
-        yield 4, f"A lane loads up to {WIDEST} bytes at once, the most there is."
+        yield 4, f"A lane loads up to {WIDEST} bytes at once, which is the maximum."
         return
     why = (
-        f" Triton joins neighbours only where it knows that addresses and mask come in such steps, and {join(odd_numbers)} "
-        f"{'is no multiple' if len(odd_numbers) == 1 else 'are no multiples'} of 16 here."
+        " Triton loads neighbours together only if it can prove that addresses and masks are aligned, but "
+        f"{join(odd_numbers)} {'is not a multiple' if len(odd_numbers) == 1 else 'are not multiples'} of 16."
         if odd_numbers
         else ""
     )
     span = f"{low}" if low == high else f"{low} to {high}"
-    yield 2, f"A lane loads {span} bytes at a time, and {WIDEST} would be the most.{why}"
+    yield 2, f"A lane loads {span} bytes at a time; the maximum is {WIDEST}.{why}"
 
 
 def _about_occupancy(results: Results) -> Iterable[Sentence]:
-    found = {name: held for name, r in results.items() if (held := _occupancy(r)) is not None}
-    if not found:
+    held = {name: occupied for name, r in results.items() if (occupied := _occupancy(r)) is not None}
+    if not held:
         return
-    name, worst = min(found.items(), key=lambda item: item[1].warps / item[1].most_warps)
+    name, worst = min(held.items(), key=lambda item: item[1].warps / item[1].most_warps)
     share = f"{worst.warps} of {worst.most_warps} warps"
     if worst.programs == 0:
-        yield 0, f"Not even one program fits on an SM of the {name}: it has too few {join(worst.limits)}."
+        yield 0, f"No program fits on an SM of the {name}, which has too few {join(worst.limits)}."
     elif 2 * worst.warps < worst.most_warps:
         yield (
             2,
             f"Only {count(worst.programs, 'program')} at a time {'fits' if worst.programs == 1 else 'fit'} on an SM of the {name} ({share}), "
-            f"for want of {join(worst.limits)}: while one waits for memory, few others have work to do.",
+            f"because they run out of {join(worst.limits)}: while one waits for memory, few others have work to do.",
         )
     else:
-        yield (
-            4,
-            f"At least half of the warps that an SM can hold fit at a time on every GPU (the least: {name}, {share}).",
-        )
+        yield 4, f"On every GPU, an SM holds at least half of its warps (the fewest on the {name}: {share})."
 
 
 def _about_swizzle(results: Results) -> Iterable[Sentence]:
@@ -419,12 +414,12 @@ def _about_swizzle(results: Results) -> Iterable[Sentence]:
     if swizzled:
         yield (
             3,
-            f"On {join(swizzled)} the tiles in shared memory are swizzled: a column's elements fall on different banks and can be "
-            "read at once.",
+            f"On the {join(swizzled)}, tiles in shared memory are swizzled, so the elements of a column fall into different banks and "
+            "can be read at once.",
         )
     elif plain:
-        yield 4, f"The tiles in shared memory are not swizzled ({join(plain)}): they are read row by row."
+        yield 4, f"The tiles in shared memory are not swizzled ({join(plain)}), because they are read row by row."
     elif all(r.tiles == () for r in results.values()):
         scratch = max((n for r in results.values() if (n := _number(r, "shared_bytes"))), default=0)
-        use = f" The {_kib(scratch)} are what the warps hand one another in reductions." if scratch else ""
-        yield 4, f"No tile is kept in shared memory: all of them live in registers.{use}"
+        use = f" The {_kib(scratch)} of shared memory are for reductions across warps." if scratch else ""
+        yield 4, f"No tile is in shared memory: all of them are in registers.{use}"

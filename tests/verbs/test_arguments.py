@@ -67,7 +67,9 @@ def test_a_file_of_several_kernels_names_them(space: Workspace) -> None:
 
 
 def test_what_is_not_installed_is_named_with_the_way_to_doctor() -> None:
-    with pytest.raises(UsageError, match=r"needs no_such_package, which is not installed here. checker.doctor\(\)"):
+    with pytest.raises(
+        UsageError, match=r"needs no_such_package, which is not installed here. Call checker.doctor\(\)"
+    ):
         need("json", "no_such_package")
 
 

@@ -152,7 +152,9 @@ class TestFilms:
         assert 'class="tbt-linked"' in html
         assert html.count('class="tbt-film"') == 2
         assert html.count('class="verdict"') == 1, "the mistake does not pass"
-        with pytest.raises(UsageError, match=r"no wrong kernel called nothing_wrong. They are .*chunk_local_max"):
+        with pytest.raises(
+            UsageError, match=r"no wrong kernel called nothing_wrong. Its wrong kernels are .*chunk_local_max"
+        ):
             films({"chunked_softmax/nothing_wrong": sizes})
 
 
@@ -262,18 +264,26 @@ class TestFigures:
         ("compare", [{"chunked_softmax": {"K": 3}}], "called K"),
         ("films", [{"chunked_softmax": {"K": 3}}], "called K"),
         ("bytes_moved", ["chunked_softmax", [{"K": 3}]], "called K"),
-        ("compare", [["linear_attention"]], r"takes puzzles with their sizes: compare\({'vector_add': {'N': 10}}\)"),
+        (
+            "compare",
+            [["linear_attention"]],
+            r"takes puzzles with their sizes, as in compare\({'vector_add': {'N': 10}}\)",
+        ),
         ("films", [["linear_attention"]], "takes puzzles with their sizes"),
         ("compare", [{"linear_attention": {"D": 20}}], "D is 16, 32, 64 or 128, not 20"),
-        ("films", [{"feature_slices": 3}], "and this is 3"),
+        ("films", [{"feature_slices": 3}], "not as 3"),
         ("bytes_moved", ["linear_attention", {"N_Q": 16}], "takes a list of sizes, even for one"),
         ("operations", ["linear_attention", "N_Q"], "takes a list of sizes, even for one"),
-        ("timed", ["linear_attention", ["N_Q"]], "this is 'N_Q'"),
+        ("timed", ["linear_attention", ["N_Q"]], "not as 'N_Q'"),
         ("timed", ["online_softmax", [{}], "float64"], "no 'float64' tensors"),
         ("bytes_moved", ["linear_attention", [{"D": 20}]], "D is 16, 32, 64 or 128, not 20"),
         ("errors", ["linear_attention", [{"D": 20}]], "D is 16, 32, 64 or 128, not 20"),
-        ("bytes_moved", ["causal_linear_attention_chunked", [{"CHUNK": 8}]], "CHUNK = 8 .* compiles for no GPU"),
-        ("errors", ["linear_attention", [{"BLOCK_N": 8}]], "BLOCK_N = 8 .* compiles for no GPU"),
+        (
+            "bytes_moved",
+            ["causal_linear_attention_chunked", [{"CHUNK": 8}]],
+            "CHUNK = 8, .* does not compile for any GPU",
+        ),
+        ("errors", ["linear_attention", [{"BLOCK_N": 8}]], "BLOCK_N = 8, .* does not compile for any GPU"),
         ("errors", ["online_softmax", [{}], "float64"], "no 'float64' tensors. Its types are float32"),
         ("errors", ["online_softmax", [{}], "", "x_ptr"], "no output called x_ptr. Its outputs are y_ptr"),
         ("pipeline", ["no_such_pipeline"], "no pipeline called no_such_pipeline. The pipelines are causal_linear"),
@@ -336,7 +346,7 @@ class TestPipeline:
         ("arguments", "complaint"),
         [
             ({"M": 3}, "pipeline has no size called M"),
-            ({"N": 0}, "N has to be a whole number"),
+            ({"N": 0}, "N must be a whole number"),
             ({"D": 48}, "D is 16, 32, 64 or 128, not 48"),
             ({"CHUNK": 24}, "power of two"),
             ({"N": 10_000_000}, "480,000,000 numbers"),
@@ -418,9 +428,9 @@ class TestKernels:
                 run("online_softmax", self.given(), M=3, N=7, BLOCK_N=8)
             with pytest.raises(UsageError, match="no size"):
                 run("row_softmax", self.given(), M=3, N=7, BLOCK_S=8)
-        with pytest.raises(UsageError, match="order is"):
+        with pytest.raises(UsageError, match="order must be"):
             lab.kernels("row_softmax", order="backwards")
-        with pytest.raises(UsageError, match="device is"):
+        with pytest.raises(UsageError, match="device must be"):
             lab.kernels("row_softmax", device="tpu")
         if not gpu.available():
             with pytest.raises(UnavailableHere):

@@ -13,7 +13,7 @@ from checker.compiler import TARGETS, CompileRequest, CompileResult, Dot, Shared
 from checker.course import LADDER, PUZZLES
 from checker.submission.from_path import from_path
 from checker.verbs.arguments import UsageError
-from checker.verbs.xray import case_and_options, layouts, realistic_case, sentences, table, xray_panel
+from checker.verbs.xray import case_to_compile, layouts, realistic_case, sentences, table, xray_panel
 from checker.view.panel import Cell
 from tests.judge.helpers import solution
 from tests.verbs.conftest import ROOT
@@ -51,13 +51,13 @@ def test_a_row_softmax_is_told_in_words_and_numbers() -> None:
     assert table["loads, per lane"] == ["4 bytes"] * 4
     assert table["tensor cores"] == ["no tl.dot"] * 4
     assert "products (tl.dot)" not in table
-    (heading, said), *_ = panel.lists
-    assert heading == "What this says"
-    assert 2 <= len(said) <= 5
-    assert any("N = 781" in sentence and "16 would be the most" in sentence for sentence in said)
+    (heading, texts), *_ = panel.lists
+    assert heading == "What this means"
+    assert 2 <= len(texts) <= 5
+    assert any("N = 781" in sentence and "the maximum is 16" in sentence for sentence in texts)
     assert not any(row == "not known" for cells in table.values() for row in cells)
     assert "registers per thread" in printed(panel)
-    assert "What this says" in panel.html()
+    assert "What this means" in panel.html()
 
 
 def test_what_is_asked_for_is_compiled() -> None:
@@ -71,10 +71,10 @@ def test_what_is_asked_for_is_compiled() -> None:
 @pytest.mark.parametrize(
     ("wanted", "told"),
     [
-        ({"dtype": "int8"}, "dtype is one of float32, float16, bfloat16"),
-        ({"num_warps": 3}, "num_warps is one of 1, 2, 4, 8, 16, 32, not 3"),
-        ({"num_warps": True}, "num_warps is one of"),
-        ({"num_stages": 0}, "num_stages is one of"),
+        ({"dtype": "int8"}, "dtype must be one of float32, float16, bfloat16"),
+        ({"num_warps": 3}, "num_warps must be one of 1, 2, 4, 8, 16, 32, not 3"),
+        ({"num_warps": True}, "num_warps must be one of"),
+        ({"num_stages": 0}, "num_stages must be one of"),
         ({"BLOCK_N": 100}, "power of two"),
         ({"K": 1}, "no size called K"),
         ({"M": 1 << 20, "N": 1 << 14}, "too large to prepare"),
@@ -82,7 +82,7 @@ def test_what_is_asked_for_is_compiled() -> None:
 )
 def test_a_choice_that_cannot_be_is_told(wanted: dict[str, Any], told: str) -> None:
     with pytest.raises(UsageError, match=told):
-        case_and_options(ROW, wanted)
+        case_to_compile(ROW, wanted)
 
 
 def test_a_size_that_the_puzzle_refuses_is_told() -> None:
@@ -93,7 +93,7 @@ def test_a_size_that_the_puzzle_refuses_is_told() -> None:
 @pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
 def test_the_default_is_a_case_as_a_gpu_sees_it(puzzle: Any) -> None:
     assert realistic_case(puzzle).devices in ({"gpu"}, {"bench"})
-    assert case_and_options(puzzle, {}) == (realistic_case(puzzle), {})
+    assert case_to_compile(puzzle, {}) == (realistic_case(puzzle), {})
 
 
 def test_an_empty_stub_and_a_broken_rule_are_told_without_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,15 +142,15 @@ def test_tensor_cores_of_each_generation() -> None:
     assert told["products (tl.dot)"] == ["64×32 @ 32×64"] * 3
     assert told["tiles in shared"] == ["1 × no swizzle", "2 × 128-byte swizzle", "1 × 128-byte swizzle"]
     said = " ".join(sentences(results))
-    assert "No tensor core on the T4" in said
+    assert "The T4's tensor cores are not used" in said
     assert "plain multiplications" in said
-    assert "On A100 the float32 operands are rounded to TF32" in said
+    assert "On the A100, the tensor cores round float32 operands to TF32" in said
     assert "The H100 multiplies with wgmma (m64n64k16)" in said
     plain, swizzled, hopper = layouts(results)
     assert plain.startswith("T4, tiles of 64×64: no swizzle; rows of 256 bytes")
-    assert "falls on 1 of the 32 banks" in plain
+    assert "each column falls into a single bank" in plain
     assert "pieces of 8 elements (16 bytes)" in swizzled
-    assert "after 8 rows it starts anew (vec 8, perPhase 1, maxPhase 8)" in swizzled
+    assert "repeats after 8 rows (vec 8, perPhase 1, maxPhase 8)" in swizzled
     assert "the 128-byte swizzle of the tensor cores" in hopper
 
 
@@ -163,14 +163,14 @@ def test_an_h100_that_falls_back_to_mma_says_what_wgmma_needs() -> None:
 def test_few_warps_name_the_resource_that_runs_out() -> None:
     narrow = result("A100", facts={"shared_bytes": 80 * 1024})
     assert cells({"A100": narrow})["programs on one SM"] == ["2 (8/64 warps)"]
-    assert cells({"A100": narrow})["what limits them"] == ["shared memory"]
+    assert cells({"A100": narrow})["limited by"] == ["shared memory"]
     said = sentences({"A100": narrow, "H100": result("H100")})
     assert any(s.startswith("Only 2 programs at a time fit on an SM of the A100 (8 of 64 warps)") for s in said)
 
 
 def test_a_full_multiprocessor_is_limited_by_nothing() -> None:
     full = result("A100", facts={"registers": 32, "shared_bytes": 0})
-    assert cells({"A100": full})["what limits them"] == ["nothing (full)"]
+    assert cells({"A100": full})["limited by"] == ["nothing (full)"]
 
 
 def test_the_shell_takes_the_same_choices(capsys: pytest.CaptureFixture[str]) -> None:
@@ -179,4 +179,4 @@ def test_the_shell_takes_the_same_choices(capsys: pytest.CaptureFixture[str]) ->
     shown = " ".join(capsys.readouterr().out.split())
     assert "N = 512, BLOCK_N = 1024 and num_warps = 2, in bfloat16" in shown
     assert cli.main(["xray", file, "--num-warps", "5"]) == 2
-    assert "num_warps is one of" in capsys.readouterr().err
+    assert "num_warps must be one of" in capsys.readouterr().err
