@@ -1,6 +1,6 @@
-"""Which lane hits which bank of shared memory: a tile of 16-bit numbers in three layouts, read along a row or down a column.
+"""Which lane hits which bank of shared memory, for a tile of 16-bit numbers in three layouts, read along a row or down a column.
 
-A picture to play with, without a script: what is chosen is a pair of radio buttons, and a style sheet shows one of six drawings.
+Two groups of radio buttons select one of six drawings, by a style sheet alone, without a script.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from markupsafe import Markup
 from checker.view.theme import style_element, svg_text, variable
 
 ROWS, PIECES = 8, 8
-"""Rows of the tile, and pieces of 16 bytes in a row of 64 numbers: one for each lane that reads, four banks each."""
-CHOSEN = 2
-"""The row or the column that is read."""
+"""Rows of the tile, and pieces of 16 bytes (four banks) in a row of 64 numbers. Each of eight lanes reads one piece."""
+READ = 2
+"""The row or column to read."""
 
 Place = Callable[[int, int], int]
 LAYOUTS: Mapping[str, tuple[str, Place]] = {
     "row-major": ("one row after another", lambda r, c: PIECES * r + c),
-    "padded": ("16 bytes left free after each row", lambda r, c: (PIECES + 1) * r + c),
-    "swizzled": ("piece c at place c XOR r", lambda r, c: PIECES * r + (c ^ r)),
+    "padded": ("16 unused bytes after each row", lambda r, c: (PIECES + 1) * r + c),
+    "swizzled": ("piece c moves to c XOR r", lambda r, c: PIECES * r + (c ^ r)),
 }
-"""For each layout what it does, and the place of a piece, counted in pieces of 16 bytes."""
+"""For each layout, a description, and the place of a piece in units of 16 bytes."""
 READS: Mapping[str, Callable[[int], tuple[int, int]]] = {
-    "along a row": lambda lane: (CHOSEN, lane),
-    "down a column": lambda lane: (lane, CHOSEN),
+    "along a row": lambda lane: (READ, lane),
+    "down a column": lambda lane: (lane, READ),
 }
 """The row and the piece that each of eight lanes reads."""
 _CELL, _LEFT, _TOP = 44, 74, 44
 
 
 def turns(layout: str, read: str) -> int:
-    """How many accesses the busiest bank serves, one after another: 1 where no two lanes meet. Raises KeyError."""
+    """How many accesses the busiest bank serves in turn: 1 without a bank conflict. Raises KeyError."""
     place = LAYOUTS[layout][1]
     return max(Counter(place(*READS[read](lane)) % PIECES for lane in range(ROWS)).values())
 
@@ -46,7 +46,7 @@ def _turns(number: int) -> str:
 
 @dataclass(frozen=True)
 class Banks:
-    """What a notebook shows; in a terminal, the turns that each layout takes."""
+    """The figure in a notebook; in a terminal, the turns that each layout takes."""
 
     def __repr__(self) -> str:
         return "\n".join(
@@ -54,7 +54,7 @@ class Banks:
         )
 
     def _repr_html_(self) -> str:
-        group = secrets.token_hex(4)  # buttons of one name exclude one another, on the whole page
+        group = secrets.token_hex(4)  # buttons with the same name exclude one another on the whole page
         drawn = [(f"l{i}r{j}", layout, read) for i, layout in enumerate(LAYOUTS) for j, read in enumerate(READS)]
         rules = "".join(
             f".tbt-banks:has(.l{name[1]}:checked):has(.r{name[3]}:checked) .{name}{{display:block}}"
@@ -76,17 +76,17 @@ _SHEET = (
 )
 
 
-def _buttons(group: str, letter: str, names: list[str], chosen: int) -> Markup:
+def _buttons(group: str, letter: str, names: list[str], checked: int) -> Markup:
     button = Markup('<label><input type="radio" name="{}" class="{}"{}> {}</label>')
     buttons = Markup("").join(
-        button.format(f"{group}{letter}", f"{letter}{i}", Markup(" checked") if i == chosen else "", name)
+        button.format(f"{group}{letter}", f"{letter}{i}", Markup(" checked") if i == checked else "", name)
         for i, name in enumerate(names)
     )
     return Markup('<div class="choice">{}</div>').format(buttons)
 
 
 def _picture(layout: str, read: str) -> Markup:
-    """The memory from left to right over the 32 banks, line by line; what the eight lanes read is filled, with the lane's number."""
+    """Memory as lines of 32 banks. The pieces that lanes read are filled and have the lane's number."""
     about, place = LAYOUTS[layout]
     pieces = {place(r, c): (r, c) for r in range(ROWS) for c in range(PIECES)}
     lanes = {place(*READS[read](lane)): lane for lane in range(ROWS)}

@@ -1,4 +1,4 @@
-"""The verdict card of a notebook: one self-contained piece of HTML that works without scripts, in dark and light."""
+"""The verdict card in a notebook: self-contained HTML that needs no scripts and has a dark and a light theme."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _highlighted(excerpt: content.Excerpt) -> list[tuple[content.SourceLine, Mar
 
 
 def _error_map(mismatch: Mismatch, view: content.Window) -> dict[str, object]:
-    """The picture of where the output is wrong; empty if the two tables already show every element."""
+    """The map of wrong elements; empty if the two tables already show every element."""
     if mismatch.total <= len(view.rows) * len(view.cols):
         return {}
     return {"svg": error_map(mismatch), "alt": alt_text(mismatch), "numbered": numbered(mismatch)}

@@ -1,4 +1,4 @@
-"""What a verdict's card says, and in which order. The page (`card`) and the terminal (`terminal`) render it, and add nothing."""
+"""The content of a verdict's card, in order. `card` renders it as a page and `terminal` as text; neither adds anything."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class StatusWords(NamedTuple):
     icon: str
     tone: Tone
     gate: str
-    """How a gate with this status is called."""
+    """The outcome of a gate."""
     puzzle: str
-    """What a puzzle with this status does, after its title."""
+    """The outcome of a puzzle, after its title."""
 
 
 STATUS: dict[Status, StatusWords] = {
@@ -35,18 +35,18 @@ STATUS: dict[Status, StatusWords] = {
     "forbidden": StatusWords("✗", "bad", "not allowed", "uses something the course does not allow"),
     "compile_error": StatusWords("✗", "bad", "does not compile", "does not compile"),
     "runtime_error": StatusWords("✗", "bad", "stopped with an error", "stopped with an error"),
-    "timeout": StatusWords("✗", "bad", "took too long", "did not come to an end"),
-    "resource_limit": StatusWords("✗", "bad", "needs too much", "asked for more memory than it may have"),
+    "timeout": StatusWords("✗", "bad", "took too long", "took too long"),
+    "resource_limit": StatusWords("✗", "bad", "needs too much", "needs more memory than allowed"),
     "protocol_error": StatusWords("!", "soft", "not checked", "could not be checked"),
     "infra_error": StatusWords("!", "soft", "not checked", "could not be checked"),
 }
 ASKS: dict[Gate, str] = {
-    "source": "Does it keep the rules?",
+    "source": "Does it follow the rules?",
     "compile": "Does it compile for real GPUs?",
     "values": "Are the numbers right?",
     "memory": "Are its loads and stores safe?",
     "traffic": "Does it move no more bytes than needed?",
-    "gpu": "Does it hold on a GPU?",
+    "gpu": "Is it right on a GPU?",
     "speed": "How fast is it?",
 }
 _FAILED: dict[Gate, str] = {
@@ -62,7 +62,7 @@ _FAILED: dict[Gate, str] = {
 
 @dataclass(frozen=True)
 class Paragraph:
-    """`lead` comes below the headline, `message` is what the failing gate says, `aside` matters less than the rest."""
+    """`lead` goes below the headline, `message` is the failing gate's, and an `aside` matters less than the rest."""
 
     text: str
     role: Literal["lead", "message", "plain", "aside"] = "plain"
@@ -71,7 +71,7 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Gates:
-    """All gates in order; those in `not_run` were skipped. `proof`: the kernel passed, and their messages say why."""
+    """All gates in order; those in `not_run` were skipped. With `proof`, the kernel passed, and the gates' messages say why."""
 
     results: tuple[GateResult, ...]
     not_run: tuple[Gate, ...]
@@ -81,7 +81,7 @@ class Gates:
 @dataclass(frozen=True)
 class SourceLine:
     number: int
-    """The learner's own."""
+    """The learner's line number."""
     text: str
     here: bool
 
@@ -98,7 +98,7 @@ class Excerpt:
 
 @dataclass(frozen=True)
 class Listing:
-    """Other `findings` of the failing gate, or `warnings` of any."""
+    """The failing gate's other `findings`, or the `warnings` of all gates."""
 
     kind: Literal["findings", "warnings"]
     items: tuple[str, ...]
@@ -106,18 +106,18 @@ class Listing:
 
 @dataclass(frozen=True)
 class Section:
-    """Sentences under a heading, each with a label or an empty one: the `cause`, what to do `next`, or `why` it is right."""
+    """Sentences under a heading, each with an optional label: the `cause`, what to do `next`, or `why` it is right."""
 
     kind: Literal["cause", "next", "why"]
     heading: str
     sentences: tuple[tuple[str, str], ...]
     notebook: str = ""
-    """The name of a notebook to go on with, beside the one that shows the card."""
+    """The name of the notebook to open next, if any."""
 
 
 @dataclass(frozen=True)
 class FirstWrong:
-    """Expected and got around the first wrong element; `place` and `case` are empty where the message says them already."""
+    """The numbers around the first wrong element. `place` and `case` are empty if the gate's message already has them."""
 
     mismatch: Mismatch
     place: str
@@ -126,7 +126,7 @@ class FirstWrong:
 
 @dataclass(frozen=True)
 class Moved:
-    """Bytes that were loaded from or stored to a tensor, against what is allowed."""
+    """Bytes loaded from or stored to a tensor, against the budget."""
 
     tensor: str
     verb: Literal["loaded", "stored"]
@@ -138,7 +138,7 @@ class Moved:
         return self.moved > self.allowed
 
     def percent(self, amount: int) -> str:
-        """Of the length of a bar that holds both."""
+        """The amount as a share of a bar that is long enough for `moved` and `allowed`."""
         return f"{100 * amount / max(self.moved, self.allowed, 1):.1f}%"
 
     @property
@@ -154,7 +154,7 @@ class TrafficTable:
 
 @dataclass(frozen=True)
 class Detail:
-    """Long text that is folded away or cut."""
+    """Long text, which the page folds and the terminal cuts."""
 
     heading: str
     text: str
@@ -170,11 +170,11 @@ class Card:
     headline: str
     """E.g. ``Row softmax gives wrong numbers``."""
     points: str
-    """Empty where the kernel was not judged."""
+    """Empty if the kernel was not judged."""
     took: str
-    """``0.8 s``; empty where nothing was run."""
+    """``0.8 s``; empty if nothing ran."""
     cell: str
-    """``In [7]``, the cell that was judged; empty where the kernel comes from a file."""
+    """``In [7]``, the kernel's cell; empty if the kernel comes from a file."""
     parts: tuple[Part, ...]
 
 
@@ -215,7 +215,7 @@ def _parts(verdict: Verdict) -> Iterator[Part]:
     if verdict.passed:
         yield from _passed(verdict)
     if verdict.seed is not None:
-        yield Paragraph(f"The cases were drawn; `check FILE --seed {verdict.seed}` draws the same ones again.", "aside")
+        yield Paragraph(f"The cases are random; `check FILE --seed {verdict.seed}` draws the same ones again.", "aside")
     warnings = [w for gate in verdict.gates for w in gate.warnings]
     if warnings:
         yield Listing("warnings", tuple(w.message + (f" (line {w.line})" if w.line else "") for w in warnings))
@@ -226,16 +226,16 @@ def _next(heading: str, text: str) -> Section:
 
 
 def _lead(verdict: Verdict) -> str:
-    """A sentence below the headline where no gate has one to say."""
+    """The sentence below the headline if no gate has a message."""
     puzzle, failure = PUZZLES.get(verdict.puzzle), verdict.failure
     if verdict.status == "not_attempted":
         task = f"{puzzle.statement} " if puzzle else ""
         return (
-            f"{task}There is nothing between the two marker comments yet. Write a first line there, even a guess, "
-            "and check again: the card will tell you what happened."
+            f"{task}There is nothing between the two marker comments yet. Write a first line there, even if it is a guess, "
+            "and check again: the card will tell you what happens."
         )
     if verdict.status in ("infra_error", "protocol_error") and not (failure is not None and failure.message):
-        return "The checker itself failed. This says nothing about your kernel, and it does not count against you."
+        return "The checker itself failed. This says nothing about your kernel and does not count against you."
     return ""
 
 
@@ -257,7 +257,7 @@ def _failure(verdict: Verdict, gate: GateResult) -> Iterator[Part]:
         alone = excerpt(verdict, cause, around=0)
         if alone and not (shown and cause in [row.number for row in shown.lines]):
             yield alone
-    if gate.advice and not (diagnosis is not None and diagnosis.try_):  # which is closer to the point
+    if gate.advice and not (diagnosis is not None and diagnosis.try_):  # whose advice is more specific
         yield _next("Next, try", gate.advice)
     if gate.mismatch is not None:
         place = _place(gate.mismatch, gate.message)
@@ -274,12 +274,12 @@ def _failure(verdict: Verdict, gate: GateResult) -> Iterator[Part]:
 
 
 def failing_case(verdict: Verdict) -> Case | None:
-    """The case that shows best what is wrong: the smallest that was found to fail, else the one that the gate speaks of."""
+    """The smallest failing case, or else the failing gate's."""
     return verdict.smallest or (verdict.failure.case if verdict.failure else None)
 
 
 def _film_call(verdict: Verdict) -> str:
-    """What films the failing case, where the learner types."""
+    """The call that films the failing case, in Python or in a shell."""
     if shell() is not None or not verdict.submission:
         return f'film({PUZZLES[verdict.puzzle].kernel}, case="failing")'
     return f"python -m checker film {verdict.submission} --case failing"
@@ -289,18 +289,15 @@ def _passed(verdict: Verdict) -> Iterator[Part]:
     for gate in verdict.gates:
         yield from _traffic(gate)
     gpu = next((gate for gate in verdict.gates if gate.gate == "gpu"), None)
-    if gpu is None or (gpu.status == "skipped" and not gpu.message):  # a green card must not hide it
-        yield Paragraph(
-            "It was not run on a GPU. This card rests on the simulator and on the compiler for the GPUs above.",
-            "aside",
-        )
+    if gpu is None or (gpu.status == "skipped" and not gpu.message):  # a green card must admit this
+        yield Paragraph("It was not run on a GPU, only simulated and compiled for the GPUs above.", "aside")
     puzzle = PUZZLES.get(verdict.puzzle)
     if puzzle is None:
         return
-    yield Section("why", "Why it works", (("", puzzle.explanation),))  # after passing it spoils nothing
+    yield Section("why", "Why it works", (("", puzzle.explanation),))  # no spoiler after passing
     following = after(puzzle.name)
     if following is None:
-        yield _next("What is next", "That was the last puzzle of the course.")
+        yield _next("What is next", "You have reached the end of the course.")
     elif following.notebook == puzzle.notebook:
         yield _next("What is next", f"{following.title}: `{following.kernel}`, further down in this notebook")
     else:
@@ -317,7 +314,7 @@ def _cause(diagnosis: Diagnosis) -> Section | Paragraph:
 
 
 def _place(mismatch: Mismatch, message: str) -> str:
-    """How much is wrong, where it starts, and who wrote it; nothing where `said` names that element already."""
+    """How much is wrong, where it starts and which program stored it; empty if `message` already names that element."""
     first = f"{short(mismatch.output)}[{', '.join(map(str, mismatch.first))}]"
     if first in message:
         return ""
@@ -341,18 +338,18 @@ def _traffic(gate: GateResult) -> Iterator[TrafficTable]:
 
 
 def excerpt(verdict: Verdict, line: int | None, around: int = 1, also: int | None = None) -> Excerpt | None:
-    """The learner's line with its neighbours; None where the verdict has no such line. `also` is marked too, if it is there."""
+    """A line of the kernel and its neighbours; None if the kernel has no such line. Marks the line `also` too, if it is there."""
     lines, first = verdict.source.splitlines(), verdict.first_line
     if line is None or not first <= line < first + len(lines):
         return None
-    chosen = range(max(line - around, first), min(line + around + 1, first + len(lines)))
-    rows = tuple(SourceLine(n, lines[n - first].rstrip(), n in (line, also)) for n in chosen)
+    numbers = range(max(line - around, first), min(line + around + 1, first + len(lines)))
+    rows = tuple(SourceLine(n, lines[n - first].rstrip(), n in (line, also)) for n in numbers)
     return Excerpt(line, rows, verdict.source, first)
 
 
 @dataclass(frozen=True)
 class Window:
-    """Expected and got around the first wrong element, in the plane of the last two dimensions."""
+    """Expected and actual numbers around the first wrong element, in the last two dimensions."""
 
     lead: tuple[int, ...]
     """The element's indices in the dimensions before those."""
@@ -366,7 +363,7 @@ class Window:
 
 
 def window(mismatch: Mismatch, most: int) -> Window:
-    """The window as text, cut to `most` rows and columns that hold the first wrong element."""
+    """The window as text: at most `most` rows and columns, including the first wrong element."""
     missing = max(2 - len(mismatch.shape), 0)  # a vector is one row
     shape, first = (1,) * missing + mismatch.shape, (0,) * missing + mismatch.first
     (r0, r1), (c0, c1) = (((0, 1),) * 2 + mismatch.window)[-2:]

@@ -1,4 +1,4 @@
-"""Source lines as HTML, with the few colours that make Python readable."""
+"""Source lines as HTML, with a few colours."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _ELEMENTS = {
     Literal.Number: Markup("<span class=n>{}</span>"),
     Comment: Markup("<em>{}</em>"),
 }
-"""By Pygments' kind of token, its parents included. Without a style sheet keywords are bold and comments slanted."""
+"""By Pygments' kind of token, or a parent of it. Without a style sheet, keywords are bold and comments slanted."""
 
 
 def highlight(source: str) -> list[Markup]:
-    """One piece of HTML for each of `source.splitlines()`, escaped. Source that is no Python is coloured as far as it can be."""
+    """Escaped HTML for each of `source.splitlines()`, even if the source is not valid Python."""
     lines = [Markup()]
     tokens = PythonLexer(stripnl=False, ensurenl=False).get_tokens(source)
     for element, alike in groupby(tokens, key=lambda token: _element(token[0])):
@@ -36,7 +36,7 @@ def _element(kind: tuple[str, ...]) -> Markup:
 
 
 def body_start(source: str) -> int:
-    """The first line worth showing, after a docstring, imports and blank lines. From 1."""
+    """The number of the first line after docstring, imports and blank lines, counted from 1."""
     quote = ""
     for i, line in enumerate(source.splitlines(), 1):
         text = line.strip()

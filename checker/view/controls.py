@@ -1,4 +1,4 @@
-"""Drop-down lists that run a film again at another size or tile width."""
+"""Drop-down lists that film a kernel again at another size or tile width."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from checker.puzzle import Case, Puzzle
 from checker.submission.kernel import KernelSource
 
 Area = Callable[[str], None]
-"""Replaces the film that is shown by HTML."""
+"""Replaces the current film by HTML."""
 Run = Callable[[Case], str]
-"""From a case to the HTML of its film; may raise, and the message is then shown in place of the film."""
+"""Makes the HTML of a case's film; if it raises, the message is shown instead."""
 
 NO_WIDGETS = Markup(
     '<p class="tbt-note">To try other sizes here, install ipywidgets (<code>pip install ipywidgets</code>) and restart the '
@@ -23,10 +23,10 @@ NO_WIDGETS = Markup(
 BUSY = "<small>Running the kernel again …</small>"
 
 
-def case_with(case: Case, chosen: Mapping[str, int]) -> Case:
-    """The case with some sizes, tile widths or flags changed. Raises KeyError for any other name."""
+def case_with(case: Case, values: Mapping[str, int]) -> Case:
+    """The case with other sizes, tile widths or flags. Raises KeyError for any other name."""
     parts: dict[str, dict[str, Any]] = {"sizes": dict(case.sizes), "meta": dict(case.meta), "flags": dict(case.flags)}
-    for name, value in chosen.items():
+    for name, value in values.items():
         home = next((part for part in parts.values() if name in part), None)
         if home is None:
             raise KeyError(f"the film's case has no size, tile width or flag called {name!r}")
@@ -35,7 +35,7 @@ def case_with(case: Case, chosen: Mapping[str, int]) -> Case:
 
 
 def safe_film(run: Run, case: Case) -> Markup:
-    """The film of a case, or a paragraph that says why there is none."""
+    """The film of a case, or a paragraph about the error."""
     try:
         return Markup(run(case))  # noqa: S704 (a film is HTML)
     except Exception as error:
@@ -45,10 +45,10 @@ def safe_film(run: Run, case: Case) -> Markup:
 
 
 def film_controls(kernel_source: KernelSource, puzzle: Puzzle, run: Run, area: Area) -> Any:
-    """Drop-down lists from `FilmSpec.choices`, which put another film into `area`. Returns an `ipywidgets.Widget`.
+    """Drop-down lists from `FilmSpec.choices`, as an `ipywidgets.Widget`; each choice puts another film into `area`.
 
-    The area holds plain HTML, so that a saved notebook shows it without widgets. Without ipywidgets there is only a
-    sentence that says how to get more, and None is returned.
+    The area holds plain HTML, so that a saved notebook shows the film without widgets. If ipywidgets is missing, this only
+    shows how to install it and returns None.
     """
     try:
         import ipywidgets as widgets
@@ -70,7 +70,7 @@ def film_controls(kernel_source: KernelSource, puzzle: Puzzle, run: Run, area: A
         for name, choices in puzzle.film.choices.items()
         if name in current
     }
-    invitation = Markup("<small>Film <code>{}</code> at another size; the new film replaces the one above:</small>")
+    invitation = Markup("<small>Film <code>{}</code> at another size (this replaces the film above):</small>")
     status = widgets.HTML(invitation.format(kernel_source.kernel))
 
     def changed(_: Any) -> None:

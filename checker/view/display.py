@@ -1,4 +1,4 @@
-"""Where things are shown: HTML below a notebook's cell, text in a terminal."""
+"""Show things as HTML below a notebook's cell, or as text in a terminal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class Showable(Protocol):
-    """What can be shown, such as a panel; only the form that is needed is made."""
+    """Something to show, such as a panel, as HTML or in a terminal."""
 
     def html(self) -> str: ...
     def print(self, console: Console, /) -> None: ...
@@ -29,7 +29,7 @@ class Showable(Protocol):
 
 @dataclass(frozen=True)
 class Output:
-    """One thing to show, by the two functions that make it."""
+    """Something to show, by two functions."""
 
     html: Callable[[], str]
     print: Callable[[Console], None]
@@ -46,17 +46,17 @@ def verdict_card(verdict: Verdict) -> Output:
 
 
 def in_notebook() -> bool:
-    """Whether outputs are shown as HTML: in Jupyter, JupyterLab, VS Code, Colab or nbclient, not in IPython's terminal."""
+    """Whether to show HTML: in JupyterLab, VS Code, Colab or nbclient, but not in IPython's terminal."""
     return getattr(shell(), "kernel", None) is not None
 
 
 def interactive() -> bool:
-    """Whether a person types at this process: a notebook, IPython or the Python prompt; not a script, tests or the CLI."""
+    """Whether someone types into this process (a notebook, IPython or Python's prompt), as opposed to a script or the CLI."""
     return shell() is not None or hasattr(sys, "ps1")
 
 
 def console(stderr: bool = False) -> Console:
-    """A rich console for this terminal; in a notebook, too, it prints plain text."""
+    """A rich console, which prints plain text even in a notebook."""
     from rich.console import Console
 
     if in_notebook():
@@ -65,7 +65,7 @@ def console(stderr: bool = False) -> Console:
 
 
 def show(thing: Showable) -> None:
-    """Show one thing where the learner is: below the cell as HTML, or in the terminal."""
+    """Show something below the cell or in the terminal."""
     if in_notebook():
         from IPython.display import HTML, display
 
@@ -75,7 +75,7 @@ def show(thing: Showable) -> None:
 
 
 def shown(value: T) -> T:
-    """`value`, which the running cell has shown already: the notebook does not print it below once more."""
+    """Mark `value` as shown by the running cell, so that the notebook does not print it again."""
     running = shell()
     if running is not None:
         object.__setattr__(value, "_shown_in_cell", running.execution_count)  # most are frozen dataclasses
@@ -84,7 +84,7 @@ def shown(value: T) -> T:
 
 
 def _print_unless_shown(value: Any) -> None:
-    """The one-line text of `value`, but not in the cell whose output already shows it."""
+    """Print `repr(value)`, except in the cell that has already shown it."""
     if getattr(value, "_shown_in_cell", None) != getattr(shell(), "execution_count", 0):
         from IPython.display import display
 
@@ -92,9 +92,9 @@ def _print_unless_shown(value: Any) -> None:
 
 
 class OutputArea:
-    """One output below the cell whose content is replaced: first that work goes on, then what came of it.
+    """An output that first says that work is going on and is then replaced by the result.
 
-    In a terminal there is no `handle`, and the `spinner` is gone before anything is printed.
+    A notebook replaces it by its `handle`; a terminal stops the `spinner` before printing.
     """
 
     def __init__(self, handle: Any = None, spinner: Any = None) -> None:
@@ -113,7 +113,7 @@ class OutputArea:
 
 @contextlib.contextmanager
 def working(message: str) -> Iterator[OutputArea]:
-    """Say at once that something is being done; what the area yielded shows takes its place."""
+    """Show a message during the work; whatever the yielded area shows replaces it."""
     if in_notebook():
         from IPython.display import HTML, display
 
@@ -121,7 +121,7 @@ def working(message: str) -> Iterator[OutputArea]:
         handle = display(HTML(busy), display_id=True)
         try:
             yield OutputArea(handle)
-        except BaseException:  # a wrong size, or the learner interrupts: nothing goes on any more
+        except BaseException:  # such as a wrong size, or an interrupt
             handle.update(HTML(""))
             raise
         return

@@ -1,4 +1,4 @@
-"""A picture of where an output is wrong: the error over the output, with the tiles and the programs that wrote them."""
+"""A map of an output's errors, with the tiles and the programs that stored them."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from checker.view.plots import INK, inline_svg, new_figure
 FINE, UNWRITTEN, NOT_FINITE = (0.90, 0.92, 0.94), (0.62, 0.66, 0.70), (0.48, 0.22, 0.60)
 LOW, HIGH = np.array([1.0, 0.86, 0.72]), np.array([0.72, 0.23, 0.0])
 MAX_COLS, MAX_ROWS = 360, 120
-SHADES = 16  # that the picture has between just wrong and worst; with more, a large one would not stay small
-ON_PICTURE, LABEL = "#30363d", "#fefefe"  # the picture has the same light ground in both themes, and so have its labels
-_WIDE, _LEFT, _SHARE = 5.2, 0.09, 0.78  # inches, and where the picture lies in them
+SHADES = 16  # between just wrong and worst; more would make the file larger
+ON_PICTURE, LABEL = "#30363d", "#fefefe"  # the picture and its labels have a light background in both themes
+_WIDE, _LEFT, _SHARE = 5.2, 0.09, 0.78  # width in inches; left edge and width of the picture as parts of it
 
 
 def error_map(mismatch: Mismatch) -> Markup:
-    """Inline SVG of |got - expected| over the tolerance, on a transparent ground, its words in the colours of the page.
+    """Inline SVG of |got - expected| relative to the tolerance, with text in the colours of the page.
 
-    One pixel shows the worst of the elements under it, so a single wrong element of a large output stays visible.
+    A pixel shows the worst of its elements, so that a single wrong element stays visible in a large output.
     """
     picture, _, top = paint(mismatch)
     drawn, ground = _draw(mismatch, top)
@@ -40,7 +40,7 @@ def error_map(mismatch: Mismatch) -> Markup:
 
 
 def _plane(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Rows and columns; leading dimensions are stacked above one another."""
+    """The array as rows and columns, with leading dimensions stacked."""
     return np.asarray(array).reshape(-1, shape[-1]) if shape else np.asarray(array).reshape(1, 1)
 
 
@@ -53,13 +53,13 @@ def _pool(array: np.ndarray, rows: int, cols: int) -> np.ndarray:
 
 
 def paint(mismatch: Mismatch) -> tuple[np.ndarray, tuple[int, int], float]:
-    """Colours ``[rows, cols, 3]``, how many elements a pixel covers, and the largest finite error."""
+    """Colours ``[rows, cols, 3]``, the elements per pixel in both directions, and the largest finite error."""
     error = _plane(mismatch.error, mismatch.shape).astype(np.float64)
     unwritten = np.zeros(error.shape, dtype=bool)
     if mismatch.writers is not None:
         unwritten = _plane(mismatch.writers, mismatch.shape) < 0
     step = (-(-error.shape[0] // MAX_ROWS), -(-error.shape[1] // MAX_COLS))
-    # how bad: 0 fine, 1 unwritten, 2 a wrong number, 3 not finite
+    # 0 right, 1 never stored, 2 wrong, 3 not finite
     level = np.where(~np.isfinite(error), 3, np.where(error > 1, 2, 0))
     level = _pool(np.where(unwritten, 1, level), *step)
     worst = _pool(np.where(np.isfinite(error) & ~unwritten, error, 0.0), *step)
@@ -74,7 +74,7 @@ def paint(mismatch: Mismatch) -> tuple[np.ndarray, tuple[int, int], float]:
 
 
 def _draw(mismatch: Mismatch, top: float) -> tuple[Markup, tuple[float, float, float, float]]:
-    """The map without its picture, as SVG, and where the picture goes: x, y, width and height in the SVG's units."""
+    """The axes as SVG, and the place for the picture: x, y, width and height in the SVG's units."""
     from matplotlib.patches import Patch, Rectangle
     from matplotlib.ticker import MaxNLocator
 
@@ -89,7 +89,7 @@ def _draw(mismatch: Mismatch, top: float) -> tuple[Markup, tuple[float, float, f
         _programs(axes, mismatch)
     row, col = divmod(int(np.ravel_multi_index(mismatch.first, mismatch.shape)) if mismatch.shape else 0, cols)
     axes.add_patch(Rectangle((col - 0.5, row - 0.5), 1, 1, fill=False, edgecolor="black", linewidth=1.6))
-    # at the edge the word is placed on the picture, not on the numbers beside it
+    # at the edge, keep the word on the picture and off the numbers beside it
     side = "left" if col < cols / 20 else "right" if col > cols * 0.95 else "center"
     box = {"boxstyle": "round,pad=0.15", "fc": LABEL, "ec": "black", "lw": 0.6}
     axes.annotate("first", (col, row), (0, 9), textcoords="offset points", ha=side, fontsize=7, color="black", bbox=box)
@@ -127,13 +127,13 @@ def _draw(mismatch: Mismatch, top: float) -> tuple[Markup, tuple[float, float, f
 
 
 def _edges(writers: np.ndarray) -> tuple[list[int], list[int]]:
-    """The rows and the columns at which another program's elements begin, without the first."""
+    """The rows and columns, other than the first, at which another program's elements begin."""
     down = np.flatnonzero((writers[1:] != writers[:-1]).any(axis=1)) + 1
     return down.tolist(), (np.flatnonzero((writers[:, 1:] != writers[:, :-1]).any(axis=0)) + 1).tolist()
 
 
 def numbered(mismatch: Mismatch) -> bool:
-    """Whether there is room in the picture for the numbers of the programs."""
+    """Whether the picture has room for program numbers."""
     if mismatch.writers is None:
         return False
     down, across = _edges(_plane(mismatch.writers, mismatch.shape))
@@ -141,7 +141,7 @@ def numbered(mismatch: Mismatch) -> bool:
 
 
 def _programs(axes: Any, mismatch: Mismatch) -> None:
-    """Lines between what different programs wrote, and their numbers where there is room."""
+    """Lines between the tiles of different programs, and the programs' numbers if there is room."""
     writers = _plane(np.asarray(mismatch.writers), mismatch.shape)
     rows, cols = writers.shape
     down, across = _edges(writers)
@@ -157,7 +157,7 @@ def _programs(axes: Any, mismatch: Mismatch) -> None:
             program, y = int(writers[r0, c0]), (r0 + r1 - 1) / 2
             if program < 0:
                 continue
-            if not across:  # whole rows: beside the picture, where nothing is hidden
+            if not across:  # programs stored whole rows, so their numbers fit beside the picture
                 axes.text(cols - 0.5, y, f" program {program}", fontsize=6.5, color=INK, va="center")
             else:
                 style: Any = {"fontsize": 6.5, "color": ON_PICTURE, "ha": "center", "va": "center", "bbox": box}
@@ -165,7 +165,7 @@ def _programs(axes: Any, mismatch: Mismatch) -> None:
 
 
 def _png(picture: np.ndarray) -> str:
-    """A picture of few colours as a PNG with a palette, in base 64."""
+    """The picture as a PNG with a palette, in base 64."""
     from PIL import Image
 
     pixels = np.round(picture * 255).astype(np.uint8)
@@ -178,4 +178,4 @@ def _png(picture: np.ndarray) -> str:
 
 
 def alt_text(mismatch: Mismatch) -> str:
-    return f"Map of the output {short(mismatch.output)} ({shape(mismatch.shape)}): {mismatch.wrong} of {mismatch.total} elements are wrong, from {mismatch.first} on."
+    return f"Map of the output {short(mismatch.output)} ({shape(mismatch.shape)}): {mismatch.wrong} of {mismatch.total} elements are wrong, starting at {mismatch.first}."

@@ -7,7 +7,7 @@ import re
 
 
 def number(value: float, width: int = 6) -> str:
-    """A number in at most `width` characters where that is possible without lying about its magnitude."""
+    """A number in at most `width` characters, if that can be done without distorting it."""
     if isinstance(value, bool):
         return "✓" if value else "·"
     if math.isnan(value):
@@ -16,7 +16,7 @@ def number(value: float, width: int = 6) -> str:
         return "∞" if value > 0 else "-∞"
     if value == int(value) and len(str(int(value))) <= width:
         return str(int(value))
-    allowed = min(0.1, 10.0 ** (5 - width)) * abs(value)  # more room promises more digits
+    allowed = min(0.1, 10.0 ** (5 - width)) * abs(value)  # with more room, be more exact
     for digits in range(max(4, width - 2), 0, -1):
         text = f"{value:.{digits}f}"
         if len(text) <= width and abs(float(text) - value) <= allowed:
@@ -31,7 +31,7 @@ def number(value: float, width: int = 6) -> str:
 
 
 def size(amount: int) -> str:
-    """Bytes as people say them: ``18,744 B``, ``256 kB``, ``1.5 GB``."""
+    """Bytes: ``18,744 B``, ``256 kB``, ``1.5 GB``."""
     for unit, scale in (("GB", 10**9), ("MB", 10**6), ("kB", 10**5)):
         if amount >= scale:
             value = amount / (1000 if unit == "kB" else scale)

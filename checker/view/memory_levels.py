@@ -1,4 +1,4 @@
-"""The memories of a GPU as a picture: how large each is, how fast, how far away; and amounts of bytes laid on them."""
+"""A picture of a GPU's memories, with the size, bandwidth and latency of each, and marks for amounts of bytes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from checker.view.theme import svg_text, variable
 
 @dataclass(frozen=True)
 class Level:
-    """One kind of memory. `each` is how many bytes one has, of `count`; `bandwidth` is in bytes per second, of all together."""
+    """A kind of memory: `count` units of `each` bytes, with a total `bandwidth` in bytes per second."""
 
     name: str
     where: str
@@ -35,24 +35,24 @@ H100: tuple[Level, ...] = (
     Level("HBM", "beside the chip", 80 * 10**9, 1, 3.35e12, 834, "store"),
 )
 """An H100 SXM. Sizes, 132 SMs and HBM's bandwidth: NVIDIA, H100 Tensor Core GPU Architecture, 2022. Shared memory answers 32 banks of
-4 bytes a cycle and SM (NVIDIA, CUDA C++ Programming Guide), here at 1.98 GHz. L2's bandwidth and the latencies were measured: MT4G
-(CAPS, TU München), its report of an H100 80GB HBM3."""
+4 bytes per cycle and SM (NVIDIA, CUDA C++ Programming Guide), here at 1.98 GHz. L2's bandwidth and the latencies are
+measurements of an H100 80GB HBM3 by MT4G (CAPS, TU München)."""
 SOURCES = (
-    "An H100 SXM. Sizes and HBM's bandwidth: NVIDIA's H100 whitepaper, 2022. Shared memory: 128 bytes a cycle in each of 132 SMs at 1.98 GHz. "
+    "An H100 SXM. Sizes and HBM's bandwidth: NVIDIA's H100 whitepaper, 2022. Shared memory: 128 bytes per cycle in each of 132 SMs at 1.98 GHz. "
     "L2's bandwidth and the latencies: measured by MT4G (TU München) on an H100 80GB."
 )
 WIDE, LEFT, RIGHT, ROW = 640.0, 116.0, 394.0, 42.0
-LEAST, MOST = 1e3, 1e11  # of the scale of sizes, in bytes
+LEAST, MOST = 1e3, 1e11  # ends of the scale, in bytes
 
 
-def memory_levels(marks: Sequence[tuple[str, int]] = (), words: str = "") -> Plot:
-    """The memories of an H100, nearest first, on a logarithmic scale of bytes; each mark is a name with so many bytes.
+def memory_levels(marks: Sequence[tuple[str, int]] = (), caption: str = "") -> Plot:
+    """The memories of an H100, nearest first, on a logarithmic scale of bytes, with marks by name and bytes.
 
-    `words` stand below, above the sources.
+    `caption` goes below the picture, above the sources.
     """
     top = 34.0 + 16 * len(marks)
     bottom = top + len(H100) * ROW
-    heads = ((LEFT, "size; a line is ten times the one before"), (RIGHT + 12, "bandwidth"), (RIGHT + 100, "latency"))
+    heads = ((LEFT, "size (each line is ten times the last)"), (RIGHT + 12, "bandwidth"), (RIGHT + 100, "latency"))
     out = [svg_text(x, 14, head, "soft") for x, head in heads]
     out += [_line(_at(10.0**power), top - 6, bottom - 8, "faint") for power in range(3, 12)]
     out += [_level(level, top + i * ROW) for i, level in enumerate(H100)]
@@ -61,18 +61,18 @@ def memory_levels(marks: Sequence[tuple[str, int]] = (), words: str = "") -> Plo
         end = "end" if x > (LEFT + RIGHT) / 2 else "start"
         out.append(_line(x, y - 10, bottom - 8, "warn", dash="4 3"))
         out.append(svg_text(x + (-5 if end == "end" else 5), y, f"{name}: {size(amount)}", "warn", end, bold=True))
-    lines = [*([words] if words else []), *textwrap.wrap(SOURCES, 92)]
+    lines = [*([caption] if caption else []), *textwrap.wrap(SOURCES, 92)]
     for i, line in enumerate(lines):
-        out.append(svg_text(0, bottom + 14 + 16 * i, line, "ink" if words and i == 0 else "soft"))
+        out.append(svg_text(0, bottom + 14 + 16 * i, line, "ink" if caption and i == 0 else "soft"))
     high = bottom + 16 * len(lines) + 6
     svg = Markup(
         '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {:g} {:g}" width="100%" font-family="system-ui,sans-serif" font-size="12">{}</svg>'
     )
-    return Plot(svg.format(WIDE, high, Markup("").join(out)), _alt(marks, words))
+    return Plot(svg.format(WIDE, high, Markup("").join(out)), _alt(marks, caption))
 
 
 def _level(level: Level, y: float) -> Markup:
-    """A bar as long as one of it is large, and all of them together behind it."""
+    """A bar for one unit, in front of a bar for all of them together."""
     rect = Markup('<rect x="{:.1f}" y="{:g}" width="{:.1f}" height="22" rx="3" fill="{}" fill-opacity="{:g}"/>')
     colour, total = variable(level.colour), level.each * level.count
     bars = rect.format(LEFT, y, _at(total) - LEFT, colour, 0.28) + rect.format(
@@ -105,7 +105,7 @@ def _size(amount: int) -> str:
 
 
 def _at(amount: float) -> float:
-    """Where so many bytes stand on the scale."""
+    """The x coordinate of so many bytes."""
     share = math.log(max(min(amount, MOST), LEAST) / LEAST) / math.log(MOST / LEAST)
     return LEFT + (RIGHT - LEFT) * share
 
@@ -117,11 +117,11 @@ def _line(x: float, top: float, bottom: float, colour: str, dash: str = "") -> M
     )
 
 
-def _alt(marks: Sequence[tuple[str, int]], words: str) -> str:
+def _alt(marks: Sequence[tuple[str, int]], caption: str) -> str:
     levels = "; ".join(
         f"{level.name}: {f'{level.count} times ' if level.count > 1 else ''}{_size(level.each)}"
         + (f", {level.bandwidth / 1e12:.3g} TB/s, {level.cycles} cycles away" if level.cycles else "")
         for level in H100
     )
-    laid = "".join(f" {name}: {size(amount)}." for name, amount in marks)
-    return f"The memories of an H100. {levels}.{laid}{' ' + words if words else ''}"
+    marked = "".join(f" {name}: {size(amount)}." for name, amount in marks)
+    return f"The memories of an H100. {levels}.{marked}{' ' + caption if caption else ''}"

@@ -1,4 +1,4 @@
-"""A titled panel of tables and texts, as HTML for a notebook and as rich renderables for a terminal. It needs no torch."""
+"""A panel of text, tables and lists, as HTML for a notebook and with rich for a terminal. It needs no torch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _STYLES: dict[str, str] = {"good": "green", "warn": "yellow", "bad": "bold red",
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table: `tone` is good, warn, bad, soft or nothing, `code` is a command to copy below the text."""
+    """A cell of a table: `tone` is good, warn, bad, soft or empty, and `code` a command to copy."""
 
     text: str
     tone: str = ""
@@ -28,13 +28,13 @@ class Cell:
 
     @property
     def short(self) -> bool:
-        """Whether it is a name or a number, which must not be broken over lines."""
+        """Whether it is a name or number, which should stay on one line."""
         return len(self.text) <= 24 and not self.code
 
 
 @dataclass(frozen=True)
 class Panel:
-    """A titled piece of output: paragraphs, a table, lists under headings, code, a closing line; every part may be missing."""
+    """A title, paragraphs, a table, lists with headings, code and a footer, each of which may be empty."""
 
     title: str
     prose: Sequence[str] = ()
@@ -118,13 +118,13 @@ def _rich_table(heads: Sequence[str], rows: Sequence[Sequence[Cell]], width: int
     heads = heads or [""] * len(rows[0])
     room = width - 2 * len(heads)  # the gaps between columns
     for i, (head, column) in enumerate(zip(heads, zip(*rows, strict=True), strict=True)):
-        # a column of names and numbers is not broken, unless too little room would be left for those after it
+        # keep names and numbers on one line, unless that leaves too little room for the other columns
         whole = all(cell.short for cell in column)
         if whole:
             room -= max(len(head), *(len(cell.text) for cell in column))
             whole = room >= 4 * (len(heads) - i)
         justify: Literal["left", "right"] = "right" if column[0].number else "left"
-        # no name is ever broken, however little room there is: columns of sentences give way
+        # never break a word: columns of sentences can be narrower instead
         longest = max(
             len(word) for text in (head, *(_plain(cell.text) for cell in column)) for word in text.split() or [""]
         )
@@ -141,5 +141,5 @@ def _rich_table(heads: Sequence[str], rows: Sequence[Sequence[Cell]], width: int
 
 
 def _plain(text: str) -> str:
-    """Without the backquotes around code."""
+    """Remove the backquotes around code."""
     return text.replace("`", "")

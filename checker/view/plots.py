@@ -1,6 +1,6 @@
-"""Plots that matplotlib draws, as inline SVG in the colours of the page that shows them.
+"""Plots by matplotlib, as inline SVG in the colours of the page.
 
-They are drawn without pyplot, so that nothing of the reader's own plots is touched.
+They do not use pyplot, so that they do not affect the learner's own plots.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 INK = LIGHT["soft"]
-"""The colour of axes and words. Each colour of the light palette is exchanged for the theme's own where the plot is shown."""
+"""The colour of axes and text. `inline_svg` replaces every colour of the light palette by a variable of the theme."""
 
 _COLOUR = re.compile("|".join(sorted(set(LIGHT.values()))))
 _VARIABLE = {colour: f"var(--{name},{colour})" for name, colour in reversed(LIGHT.items())}
 _SERIES = (("load", "o"), ("store", "s"), ("soft", "^"))
 _CONTESTANTS = (("store", "o"), ("load", "s"), ("atomic", "D"), ("dot", "^"), ("soft", "v"))
-"""Colours and markers, in the order in which they are used."""
+"""Colours and markers, in order of use."""
 
 
 @dataclass(frozen=True, repr=False)
 class Plot:
-    """An inline SVG that a notebook shows as its rich output; `alt` is for those who cannot see it."""
+    """An inline SVG for a notebook, and its `alt` text for people who cannot see it."""
 
     svg: Markup
     alt: str
@@ -41,7 +41,7 @@ class Plot:
         return f"<plot: {self.alt.partition('. ')[0][:200]}>"
 
     def _repr_html_(self) -> str:
-        # a ground of its own: a page may be light where the reader's system is dark
+        # set the background: the page may be light although the system is dark
         page = Markup(
             '<div class="tbt-plot" role="img" aria-label="{}" style="box-sizing:border-box;max-width:640px;padding:6px 8px;'
             'border-radius:8px;background:var(--bg)">{}{}</div>'
@@ -51,7 +51,7 @@ class Plot:
 
 @dataclass(frozen=True)
 class Subplot:
-    """What is varied, in `x`, and measured: `points` by name, each a y for every x; `laws` by the same names, drawn as lines."""
+    """Measured `points` and predicted `laws` by name, each with a y for every `x`. Laws are drawn as lines."""
 
     label: str
     x: Sequence[float]
@@ -61,7 +61,7 @@ class Subplot:
 
 @dataclass(frozen=True)
 class Bar:
-    """One contestant: its median time in seconds, and the lowest and the highest median of its rounds."""
+    """A contestant's median time in seconds, and the lowest and highest of its rounds."""
 
     name: str
     seconds: float
@@ -71,7 +71,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Roof:
-    """The limits of a GPU for one dtype: bytes per second of a copy, operations per second of a matrix product."""
+    """A GPU's limits for one dtype: bytes per second of a copy, operations per second of a matrix product."""
 
     gpu: str
     copy: float
@@ -82,7 +82,7 @@ class Roof:
 
 
 def traffic_plot(kernels: Sequence[tuple[str, int, int]], *, title: str = "") -> Plot:
-    """Predicted against counted bytes, one pair of bars per kernel: ``("online_softmax", predicted, counted)``."""
+    """Predicted and counted bytes, a pair of bars per kernel: ``("online_softmax", predicted, counted)``."""
     if not kernels:
         raise ValueError("traffic_plot needs at least one kernel: its name, the bytes predicted and the bytes counted")
     names = [name for name, _, _ in kernels]
@@ -90,7 +90,7 @@ def traffic_plot(kernels: Sequence[tuple[str, int, int]], *, title: str = "") ->
     figure, axes = _bar_axes(names, title, pitch=0.62, below=0.1, margins=0.53, left=left, low=0.5)
     amounts = [amount for _, *pair in kernels for amount in pair]
     widest = max(amounts) or 1
-    # one unit for all bars, so that they compare
+    # use the same unit for all bars
     say = size if min(amounts) >= 10**5 or widest >= 10**7 else "{:,} B".format
     for i, (_, predicted, counted) in enumerate(kernels):
         axes.barh(i - 0.19, predicted, 0.34, facecolor="none", edgecolor=LIGHT["load"], linewidth=1.4, hatch="////")
@@ -105,7 +105,7 @@ def traffic_plot(kernels: Sequence[tuple[str, int, int]], *, title: str = "") ->
 
 
 def time_plot(bars: Sequence[Bar], least: float, *, title: str = "") -> Plot:
-    """The time of each contestant, with its spread; `least`, below which no kernel can go, is drawn as a line."""
+    """The time of each contestant with its spread, and the limit `least` as a line."""
     if not bars:
         raise ValueError("time_plot needs at least one bar")
     unit, scale = ("ms", 1e3) if max(bar.seconds for bar in bars) >= 1e-3 else ("µs", 1e6)
@@ -129,7 +129,7 @@ def time_plot(bars: Sequence[Bar], least: float, *, title: str = "") -> Plot:
 def levels_plot(
     levels: Mapping[str, Sequence[float]], names: Sequence[str], products: float, *, title: str = ""
 ) -> Plot:
-    """Rates of several kernels in TFLOP/s, one bar for each of `names`, with its share of the rate of matrix `products`."""
+    """Rates of several kernels in TFLOP/s, with a bar for each of `names` and its share of the rate of matrix `products`."""
     if not levels:
         raise ValueError("levels_plot needs at least one level")
     left = min(0.03 + 0.0125 * max(map(len, levels)), 0.5)
@@ -166,10 +166,10 @@ def _bar_axes(
     wide: float = 6.0,
     fontsize: float = 9.0,
 ) -> tuple[Figure, Axes]:
-    """A figure for one group of horizontal bars per name, the first on top.
+    """A figure with a group of horizontal bars per name, the first on top.
 
-    `pitch`, `below`, `margins` (above and below together) and `wide` are in inches, `left` and `right` parts of the width; `low`
-    is how far below the last name the axes end, in bars.
+    `pitch`, `below`, `margins` (above and below together) and `wide` are in inches, `left` and `right` are parts of the width,
+    and the axes end `low` bars below the last name.
     """
     high = pitch * len(names)
     tall = high + margins
@@ -189,7 +189,7 @@ def _bar_axes(
 
 
 def scaling_plot(subplots: Sequence[Subplot], *, unit: str, title: str = "") -> Plot:
-    """How a quantity grows, measured points against a law: side by side on logarithmic axes with one y axis, in `unit`."""
+    """How a quantity grows, in `unit`: measured points against laws, side by side on logarithmic axes."""
     from matplotlib.ticker import NullFormatter, NullLocator
 
     if not subplots:
@@ -218,7 +218,7 @@ def scaling_plot(subplots: Sequence[Subplot], *, unit: str, title: str = "") -> 
 
 
 def curves_plot(curves: Mapping[str, Sequence[float]], *, x: str, y: str, title: str = "") -> Plot:
-    """Numbers that were measured one step after another, a line for each name. The first is the widest: it is seen below another that lies on it."""
+    """A line of measurements per name. The first line is the widest, so that it shows even below another."""
     if not curves:
         raise ValueError("curves_plot needs at least one curve")
     figure = _laid_out(5.4, 2.7, title)
@@ -233,9 +233,9 @@ def curves_plot(curves: Mapping[str, Sequence[float]], *, x: str, y: str, title:
 
 
 def roofline_plot(points: Sequence[tuple[str, float]], intensity: float, roof: Roof, *, title: str = "") -> Plot:
-    """Operations per second of each contestant at the case's `intensity`, operations for each byte, under the roof of a GPU.
+    """Operations per second of each contestant at the case's `intensity`, in operations per byte, under a GPU's roof.
 
-    The roof: what a copy of the bytes allows, a slope, up to what products of matrices reach, a level (Williams et al. 2009, Roofline).
+    The roof rises with the speed of a copy, up to that of matrix products (Williams et al. 2009, Roofline).
     """
     figure = _laid_out(6.0, 2.9, title)
     axes = figure.subplots()
@@ -254,14 +254,14 @@ def roofline_plot(points: Sequence[tuple[str, float]], intensity: float, roof: R
     axes.set_ylim(low * roof.copy / 1e12, top * 2)
     axes.xaxis.set_major_formatter(lambda x, _: f"{x:,g}")
     axes.yaxis.set_major_formatter(lambda y, _: f"{y:,g}")
-    _label(axes, "operations for each byte that has to move", "TFLOP/s")
+    _label(axes, "operations per byte", "TFLOP/s")
     _legend(axes, loc="lower right")
     listed = "; ".join(f"{name}: {text}" for (name, _), text in zip(points, rates, strict=True))
     return _plot(figure, title, f"Roofline of {roof.gpu}: {listed}; the roof is at {top:,.0f}.")
 
 
 def _laid_out(wide: float, tall: float, title: str, **options: Any) -> Figure:
-    """A figure whose parts matplotlib places, so that no label is cut."""
+    """A figure with constrained layout, so that no label is cut off."""
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     figure = new_figure(wide, tall, layout=ConstrainedLayoutEngine(**options))
@@ -297,7 +297,7 @@ def _legend(axes: Axes, **options: Any) -> None:
 
 
 def _spines(axes: Axes, *sides: str) -> None:
-    """Lines along these sides of a subplot, and no others."""
+    """Draw lines only along these sides of a subplot."""
     for side, spine in axes.spines.items():
         spine.set_visible(side in sides)
         spine.set_color(INK)
@@ -308,7 +308,7 @@ def _plot(figure: Figure, title: str, alt: str) -> Plot:
 
 
 def inline_svg(figure: Figure) -> Markup:
-    """The figure with real text, without the XML head, metadata and a fixed size; same figure, same text."""
+    """The figure as deterministic SVG with real text, without XML header, metadata and fixed size."""
     import matplotlib
 
     out = io.StringIO()
@@ -322,7 +322,7 @@ def inline_svg(figure: Figure) -> Markup:
         figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     text = out.getvalue()
     text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
-    # matplotlib's style sheet is meant for a file: in a page its `*` would reach every element there is
+    # on a page, the `*` in matplotlib's style sheet would apply to every element
     text = re.sub(r"<defs>\s*<style[^>]*>.*?</style>\s*</defs>", "", text, count=1, flags=re.DOTALL)
     text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
     shape = 'width="100%" style="stroke-linejoin:round;stroke-linecap:butt"'

@@ -1,4 +1,4 @@
-"""The verdict card of a terminal: the same content as the page's, in plain characters where there is no colour."""
+"""The verdict card in a terminal, with the same content as the page's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DETAIL_LINES = 6
 
 
 def print_card(verdict: Verdict, console: Console | None = None) -> None:
-    """Print the card; without a terminal, no colours and no control characters."""
+    """Print the card, without colours or control characters if this is not a terminal."""
     (console or Console(highlight=False, soft_wrap=False)).print(_rendered(content.card_of(verdict)))
 
 

@@ -1,6 +1,6 @@
-"""Colours, styles and small pieces of HTML that everything on the page shares.
+"""Colours, styles and small pieces of HTML for all pages.
 
-The hues are Okabe and Ito's, which stay apart for the common kinds of colour blindness; nothing is shown by colour alone.
+The hues are Okabe and Ito's, which people with common kinds of colour blindness can tell apart; and nothing relies on colour alone.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ PALETTE: dict[str, tuple[str, str]] = {
     "string": ("#0b6e4f", "#7fd6b2"),
     "number": ("#0a5c99", "#86c5f2"),
 }
-"""Each colour on a light and on a dark page."""
+"""Each colour in the light and the dark theme."""
 LIGHT = {name: light for name, (light, _) in PALETTE.items()}
 DARK = {name: dark for name, (_, dark) in PALETTE.items()}
 
 
 def variable(colour: str) -> str:
-    """The CSS variable of a colour; the light one where no style sheet sets it."""
+    """The CSS variable of a colour, which defaults to the light theme's."""
     return f"var(--{colour},{LIGHT[colour]})"
 
 
@@ -63,16 +63,16 @@ def _templates() -> jinja2.Environment:
 
 
 def render(template: str, **values: object) -> Markup:
-    """A template of one of our packages, e.g. ``checker.view/card.html``, filled in. Values are escaped unless they are `Markup`."""
+    """Fill in a template of one of our packages, e.g. ``checker.view/card.html``. Escapes values unless they are `Markup`."""
     return Markup(_templates().get_template(template).render(values))  # noqa: S704 (escaped by the template)
 
 
 def style_element(root: str, sheet: str) -> Markup:
-    """The style element for what has the class `root`: the palette for both themes, and the style `sheet`, which is ours.
+    """The style element for elements of class `root`: the palette for both themes, and our style `sheet`.
 
-    The reader's system says dark or light; a notebook that says which theme it has (JupyterLab, VS Code, Colab) wins.
+    The theme is the notebook's in JupyterLab, VS Code and Colab, and otherwise the system's.
     """
-    # of two switches, one is empty and the other falls back to the one beside it: each colour is written once
+    # the two switches select one of two colours in each variable, so that each colour appears only once
     colours = "".join(f"--{n}:var(--lit,{light})var(--dim,{dark});" for n, (light, dark) in PALETTE.items())
     light, dark = "--lit:initial;--dim: ;color-scheme:light", "--lit: ;--dim:initial;color-scheme:dark"
     hosts_light = ("[data-jp-theme-light=true]", ".vscode-light", "html[theme=light]")
@@ -81,25 +81,25 @@ def style_element(root: str, sheet: str) -> Markup:
     def under(hosts: Iterable[str]) -> str:
         return ",".join(f"{host} .{root}" for host in hosts)
 
-    # a notebook's word is more specific than the system's, so both light cases can be one rule
+    # the notebook's rules are more specific than the system's
     rules = (
         f".{root}{{{colours}}}.{root},{under(hosts_light)}{{{light}}}"
         f"@media(prefers-color-scheme:dark){{.{root}{{{dark}}}}}{under(hosts_dark)}{{{dark}}}"
     )
-    # the class twice, so that a notebook's own rules for tables, code and headings do not win
-    firmer = re.sub(rf"[.]{root}(?![-_a-z0-9])", f".{root}.{root}", sheet)
-    return Markup("<style>{}</style>").format(Markup(rules + firmer))  # noqa: S704 (nothing in it comes from a learner)
+    # repeat the class, so that our rules win over the notebook's for tables, code and headings
+    specific = re.sub(rf"[.]{root}(?![-_a-z0-9])", f".{root}.{root}", sheet)
+    return Markup("<style>{}</style>").format(Markup(rules + specific))  # noqa: S704 (nothing in it comes from a learner)
 
 
 def svg_text(x: float, y: float, words: str, colour: str, anchor: str = "start", bold: bool = False) -> Markup:
-    """A line of text in a picture, in a colour of the palette."""
+    """A line of text in an SVG, in a colour of the palette."""
     weight = Markup(' font-weight="650"') if bold else Markup()
     text = Markup('<text x="{:g}" y="{:g}" fill="{}" text-anchor="{}"{}>{}</text>')
     return text.format(round(x, 1), y, variable(colour), anchor, weight, words)
 
 
 def prose(text: str) -> Markup:
-    """Text in which `code` between backquotes is set as code and line breaks are kept."""
+    """Text as HTML, with `code` in backquotes as code, and with line breaks."""
     html = Markup()
     for i, piece in enumerate(re.split(r"`([^`\n]+)`", text)):
         whole = Markup(' class="whole"') if len(piece) <= 40 else ""

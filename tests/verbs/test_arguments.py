@@ -1,4 +1,4 @@
-"""The words for a call that cannot work. `tests/submission` tries everything that is no kernel of the course."""
+"""What the verbs say about a call that cannot work. `tests/submission` tries everything that is not a kernel."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def plain_kernel(x_ptr: Any) -> None:
     ],
     ids=["nothing", "no name", "no file", "undecorated"],
 )
-def test_what_is_no_kernel_is_a_usage_error_with_what_to_do(given: Any, words: str) -> None:
+def test_anything_but_a_kernel_is_a_usage_error_with_advice(given: Any, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         checker.check(given)
 
@@ -66,7 +66,7 @@ def test_a_file_of_several_kernels_names_them(space: Workspace) -> None:
         kernel_named("two.py", "film")
 
 
-def test_what_is_not_installed_is_named_with_the_way_to_doctor() -> None:
+def test_a_missing_package_is_named_with_a_pointer_to_doctor() -> None:
     with pytest.raises(
         UsageError, match=r"needs no_such_package, which is not installed here. Call checker.doctor\(\)"
     ):

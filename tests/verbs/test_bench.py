@@ -1,4 +1,4 @@
-"""`bench`: who takes part, what is reported and what is not, and what is said without a GPU. The clock is a fake one; on a GPU it is real."""
+"""`bench`: its contestants, its report, and its predictions without a GPU. The clock is a fake, except on a GPU."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def text(panel: Panel | Benchmark) -> str:
 
 
 class FakeClock:
-    """Says that yours takes 2 ms, the course's 1 ms and a library 4 ms, and remembers who was asked in which order."""
+    """Reports 2 ms for your kernel, 1 ms for the course's and 4 ms for a library, and records the order of its calls."""
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.calls: list[str] = []
         self.launches: list[Launch] = []
 
     def kernel(self, source: KernelSource, launch: Launch) -> Iterator[Timing]:
@@ -56,7 +56,7 @@ class FakeClock:
 
     def _times(self, name: str, seconds: float) -> Iterator[Timing]:
         while True:
-            self.asked.append(name)
+            self.calls.append(name)
             yield Timing(seconds, seconds, seconds, 10)
 
 
@@ -64,35 +64,35 @@ class FakeClock:
 
 
 def test_contestants_take_turns_and_the_median_is_over_rounds() -> None:
-    found = timing.interleaved({"a": took(1.0, 5.0, 2.0), "b": took(3.0, 3.0, 3.0)}, rounds=3)
-    assert found == {"a": Timing(2.0, 1.0, 5.0, 30), "b": Timing(3.0, 3.0, 3.0, 30)}
+    result = timing.interleaved({"a": took(1.0, 5.0, 2.0), "b": took(3.0, 3.0, 3.0)}, rounds=3)
+    assert result == {"a": Timing(2.0, 1.0, 5.0, 30), "b": Timing(3.0, 3.0, 3.0, 30)}
 
 
-def test_one_that_cannot_be_timed_says_why_and_does_not_stop_the_others() -> None:
+def test_a_contestant_that_fails_says_why_and_does_not_stop_the_others() -> None:
     def broken() -> Iterator[Timing]:
         yield Timing(1.0, 1.0, 1.0, 10)
         raise RuntimeError("out of shared memory\nand much more")
 
-    found = timing.interleaved({"a": broken(), "b": took(1.0, 2.0, 3.0)}, rounds=3)
-    assert found["a"] == "out of shared memory"
-    assert found["b"] == Timing(2.0, 1.0, 3.0, 30)
+    result = timing.interleaved({"a": broken(), "b": took(1.0, 2.0, 3.0)}, rounds=3)
+    assert result["a"] == "out of shared memory"
+    assert result["b"] == Timing(2.0, 1.0, 3.0, 30)
 
 
-def test_yours_the_courses_and_the_libraries_are_asked_in_every_round(space: Workspace) -> None:
+def test_every_round_times_your_kernel_the_courses_and_the_libraries(space: Workspace) -> None:
     clock = FakeClock()
     (case,), options = cases_to_time(ROW, {"M": 64, "N": 512, "num_warps": 8})
-    found = measure(ROW, solution(ROW.name), case, clock, options, rounds=3)
-    assert clock.asked == ["kernel 1", "kernel 2", "torch.softmax"] * 3
+    result = measure(ROW, solution(ROW.name), case, clock, options, rounds=3)
+    assert clock.calls == ["kernel 1", "kernel 2", "torch.softmax"] * 3
     assert [launch.options["num_warps"] for launch in clock.launches] == [8, 8]
-    assert list(found.times) == [YOURS, COURSE, "torch.softmax"]
-    assert found.left_out == ()
+    assert list(result.times) == [YOURS, COURSE, "torch.softmax"]
+    assert result.left_out == ()
 
 
-def test_a_library_that_does_other_work_is_named_and_left_out(space: Workspace) -> None:
+def test_a_library_that_cannot_do_the_case_is_named_and_left_out(space: Workspace) -> None:
     (case,), _ = cases_to_time(HEADS, {"B": 2, "RAGGED": 1, "dtype": "float32"})
-    found = measure(HEADS, solution(HEADS.name), case, FakeClock(), rounds=1)
-    assert found.left_out == ("torch", "cuDNN")
-    assert "cuDNN was not timed" in text(Benchmark("Attention", GPU, (found,)))
+    result = measure(HEADS, solution(HEADS.name), case, FakeClock(), rounds=1)
+    assert result.left_out == ("torch", "cuDNN")
+    assert "cuDNN was not timed" in text(Benchmark("Attention", GPU, (result,)))
 
 
 # --- what is reported ---------------------------------------------------------------------------------------------------
@@ -105,26 +105,26 @@ def benchmark(**times: Timing | str) -> Benchmark:
 
 
 def test_times_come_with_rates_shares_and_a_medal() -> None:
-    found = benchmark(**{YOURS: Timing(2.1e-3, 2e-3, 2.2e-3, 50), COURSE: Timing(1.75e-3, 1.7e-3, 1.8e-3, 50)})
-    told = text(found)
-    assert "yours 2.10 ms 2.00 ms to 2.20 ms 500 – 50 % 0.83 ×, silver" in told
-    assert "the course's 1.75 ms" in told
-    assert "1,000 GB/s for copying" in told
-    page = found.html()
+    result = benchmark(**{YOURS: Timing(2.1e-3, 2e-3, 2.2e-3, 50), COURSE: Timing(1.75e-3, 1.7e-3, 1.8e-3, 50)})
+    shown = text(result)
+    assert "yours 2.10 ms 2.00 ms to 2.20 ms 500 – 50 % 0.83 ×, silver" in shown
+    assert "the course's 1.75 ms" in shown
+    assert "1,000 GB/s for copying" in shown
+    page = result.html()
     assert page.count('class="tbt-plot"') == 1, "bars; without products there is no roofline to draw"
     assert "no kernel goes below 1.05 ms" in page
 
 
-def test_what_lies_beyond_the_roofline_is_not_reported_and_the_reason_is_given() -> None:
-    found = benchmark(**{YOURS: Timing(0.8e-3, 0.8e-3, 0.8e-3, 50), COURSE: Timing(1.2e-3, 1.2e-3, 1.2e-3, 50)})
-    told = text(found)
-    assert "yours beyond the limit" in told
-    assert "0.80 ms" not in told
-    assert "800" not in found.html().split("yours")[1].split("</tr>")[0]
-    assert "the clock did not wait for the kernel" in told
+def test_an_impossible_time_is_not_reported_but_explained() -> None:
+    result = benchmark(**{YOURS: Timing(0.8e-3, 0.8e-3, 0.8e-3, 50), COURSE: Timing(1.2e-3, 1.2e-3, 1.2e-3, 50)})
+    shown = text(result)
+    assert "yours beyond the limit" in shown
+    assert "0.80 ms" not in shown
+    assert "800" not in result.html().split("yours")[1].split("</tr>")[0]
+    assert "the clock did not wait for the kernel" in shown
 
 
-def test_what_still_lies_in_the_l2_need_not_have_moved() -> None:
+def test_limits_allow_for_the_l2_and_a_cool_gpu() -> None:
     large = Demand(1_050_000_000, 0, "float32")
     assert not GPU.impossible(1.0e-4, Demand(100_000_000, 0, "float32"))
     assert not GPU.impossible(0.9e-3, large), "a cool GPU is faster than it was measured"
@@ -137,11 +137,11 @@ def test_products_have_a_roofline(space: Workspace) -> None:
     needed = demand(FAST, case)
     least = GPU.least(needed)
     times = {YOURS: Timing(2 * least, least, 3 * least, 50), "cuDNN": Timing(1.2 * least, least, 3 * least, 50)}
-    found = Benchmark("Attention", GPU, (Measured(case, needed, times),))
-    page = found.html()
+    result = Benchmark("Attention", GPU, (Measured(case, needed, times),))
+    page = result.html()
     assert page.count('class="tbt-plot"') == 2
     assert "Roofline of a GPU: yours: 100 TFLOP/s; cuDNN: 167 TFLOP/s; the roof is at 200." in page
-    assert "50 %" in text(found)
+    assert "50 %" in text(result)
 
 
 # --- what a case takes --------------------------------------------------------------------------------------------------
@@ -149,28 +149,24 @@ def test_products_have_a_roofline(space: Workspace) -> None:
 
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize(("n_q", "n_kv"), [(5, 5), (3, 8), (8, 3), (1, 1)])
-def test_pairs_are_those_of_the_mask(n_q: int, n_kv: int, causal: bool) -> None:
+def test_pairs_are_counted_under_the_mask(n_q: int, n_kv: int, causal: bool) -> None:
     case = replace(HEADS.cases[0], flags={"IS_CAUSAL": causal, "RAGGED": 0})
     case = replace(case, sizes={**case.sizes, "B": 1, "N_Q": n_q, "N_KV": n_kv})
     assert seen_pairs(case) == int(seen(case, torch.tensor([n_kv])).sum())
 
 
-def test_the_demand_is_every_tensor_once_and_four_operations_a_pair_and_feature() -> None:
+def test_the_demand_is_every_tensor_once_and_four_operations_per_pair_and_feature() -> None:
     (case,), _ = cases_to_time(FAST, LONG)
     needed = demand(FAST, case)
     assert needed.operations == 4 * 16 * 16384**2 * 128
     assert needed.bytes == 16 * 16384 * (4 * 128 * 2 + 4)
 
 
-def test_the_bytes_of_a_puzzle_are_what_any_kernel_has_to_move() -> None:
+def test_the_demand_is_within_the_budget() -> None:
     for puzzle in PUZZLES.values():
         on_gpu = [case for case in puzzle.cases if case.devices == {"gpu"}]
         case = max(on_gpu, key=lambda case: sum(case.sizes.values()))
         assert 0 < demand(puzzle, case).bytes <= bench.allowed_bytes(puzzle, case), puzzle.name
-
-
-def test_every_library_is_that_of_a_puzzle() -> None:
-    assert WORK.keys() <= PUZZLES.keys()
 
 
 def test_libraries_do_the_same_work() -> None:
@@ -223,9 +219,7 @@ def test_limits_are_measured_once_for_each_gpu(space: Workspace, monkeypatch: py
     assert len(measured) == 3
 
 
-def test_limits_that_something_beat_are_measured_again_and_the_higher_ones_kept(
-    space: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_limits_that_were_beaten_are_measured_again(space: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("checker.gpu.device_name", lambda: GPU.gpu)
     busy = replace(GPU, copy=GPU.copy * 1.1, products={dtype: rate / 2 for dtype, rate in GPU.products.items()})
     assert roofline.measured_limits(lambda: busy) == busy
@@ -236,16 +230,16 @@ def test_limits_that_something_beat_are_measured_again_and_the_higher_ones_kept(
 # --- without a GPU ------------------------------------------------------------------------------------------------------
 
 
-def test_without_a_gpu_least_times_are_predicted_and_called_so() -> None:
+def test_without_a_gpu_the_limits_are_predicted() -> None:
     cases, _ = cases_to_time(FAST, LONG)
     panel = predictions(FAST, cases)
-    told = text(panel)
-    assert "predicted, not measured" in told
+    shown = text(panel)
+    assert "predicted, not measured" in shown
     assert [row[0].text for row in panel.rows] == ["T4", "A100", "L4", "H100"]
     assert [row[2].text for row in panel.rows] == ["products"] * 4
     h100 = panel.rows[-1][1].text
     assert h100 == "3.22 ms", "2.2 TFLOP at 0.69 of 989 TFLOP/s"
-    assert "took 1.1 times such a prediction" in told
+    assert "took 1.1 times such a prediction" in shown
     assert {row[2].text for row in predictions(ROW, cases_to_time(ROW, {})[0]).rows} == {"bytes"}
 
 
@@ -268,11 +262,11 @@ def test_the_shell_shows_the_predictions_and_says_that_nothing_was_timed(
 
 @pytest.mark.gpu
 def test_a_real_clock_reports_something_possible(space: Workspace) -> None:
-    found: Any = bench.bench_and_show(FAST, solution(FAST.name), {**LONG, "N_Q": 4096, "N_KV": 4096})
-    assert isinstance(found, Benchmark)
-    (one,) = found.measured
+    result: Any = bench.bench_and_show(FAST, solution(FAST.name), {**LONG, "N_Q": 4096, "N_KV": 4096})
+    assert isinstance(result, Benchmark)
+    (one,) = result.measured
     assert list(one.times) == [YOURS, COURSE, "torch", "cuDNN"]
     assert all(isinstance(time, Timing) for time in one.times.values()), one.times
-    assert "beyond the limit" not in text(found)
+    assert "beyond the limit" not in text(result)
     ratio = one.times[YOURS].median / one.times[COURSE].median  # type: ignore[union-attr]
     assert 0.9 < ratio < 1.1, "it is the same kernel"

@@ -1,4 +1,4 @@
-"""The doctor on machines this one is not: each is described by its facts."""
+"""The doctor on other machines, each described by its facts."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def test_an_h100_is_all_ok() -> None:
     assert examine(H100).summary == "Everything works here: simulator, compiler, GPU and timing."
 
 
-def test_no_gpu_is_no_warning_and_says_what_works_and_what_does_not() -> None:
+def test_a_missing_gpu_is_only_a_note() -> None:
     works_here, needs_one = finding(LAPTOP, "GPU").message.split("Only")
     assert "every puzzle can be passed" in works_here
     assert "`bench` and the speed medals need a GPU" in needs_one
     assert [f.what for f in examine(LAPTOP) if f.level != "ok"] == ["GPU"]
 
 
-def test_a_note_is_shown_without_the_sign_of_a_warning() -> None:
+def test_a_note_does_not_look_like_a_warning() -> None:
     page = examine(LAPTOP).panel.html()
     assert "· note" in page
     assert "! " not in page
@@ -111,7 +111,7 @@ FINDINGS: dict[str, tuple[Machine, str, str, list[str], str]] = {
 
 
 @pytest.mark.parametrize("case", FINDINGS)
-def test_a_machine_is_described_with_the_command_that_mends_it(case: str) -> None:
+def test_every_finding_has_its_message_and_the_command_that_fixes_it(case: str) -> None:
     machine, what, level, words, command = FINDINGS[case]
     found = finding(machine, what)
     assert (found.level, found.command) == (level, command)
@@ -129,7 +129,7 @@ def test_a_machine_is_described_with_the_command_that_mends_it(case: str) -> Non
     ],
     ids=["T4", "laptop", "CPU-only torch", "Windows", "macOS"],
 )
-def test_the_summary_says_how_far_one_gets(machine: Machine, summary: str) -> None:
+def test_the_summary_says_how_much_works(machine: Machine, summary: str) -> None:
     assert examine(machine).summary.startswith(summary)
 
 
@@ -170,7 +170,7 @@ def test_the_doctor_needs_neither_torch_nor_triton_nor_numpy() -> None:
     assert "macOS" in run.stdout
 
 
-def test_brief_is_one_line_where_nothing_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_brief_is_one_line_if_nothing_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
     checker.doctor(brief=True)
     (line,) = capsys.readouterr().out.splitlines()
     assert line.startswith("Ready: torch ")

@@ -29,7 +29,7 @@ def test_each_call_goes_one_further_and_stops_at_the_last(space: Workspace) -> N
     assert repr(shown[0]) == "<hint for row_softmax: hint 1 of 3: question>"
 
 
-def test_a_level_that_is_asked_for_is_shown_and_remembered(space: Workspace) -> None:
+def test_a_requested_level_is_shown_and_remembered(space: Workspace) -> None:
     assert checker.hint("row_softmax", 2).prose == ROW_SOFTMAX.hint.idea
     assert checker.hint("row_softmax", "question").prose == ROW_SOFTMAX.hint.question
     assert hints_of(space) == 2
@@ -37,7 +37,7 @@ def test_a_level_that_is_asked_for_is_shown_and_remembered(space: Workspace) -> 
 
 
 @pytest.mark.parametrize("level", [0, 4, "answer", True, 1.5])
-def test_a_level_that_is_none_is_told(space: Workspace, level: Any) -> None:
+def test_a_bad_level_is_refused(space: Workspace, level: Any) -> None:
     with pytest.raises(UsageError, match=r"levels 1 \(question\), 2 \(idea\) and 3"):
         checker.hint("row_softmax", level)
 
@@ -45,11 +45,11 @@ def test_a_level_that_is_none_is_told(space: Workspace, level: Any) -> None:
 def test_after_passing_it_explains_and_shows_the_solution(space: Workspace) -> None:
     passed = "2026-01-01T00:00:00+00:00"
     progress_file.update(space, "row_softmax", lambda r: replace(r, attempts=1, first_passed=passed))
-    told = checker.hint("row_softmax")
-    assert told.prose == ROW_SOFTMAX.explanation
-    assert "tl.store(" in told.code
-    assert "@triton.jit" not in told.code
-    assert not told.code.startswith(" "), "as in a text, not as inside the kernel"
+    shown = checker.hint("row_softmax")
+    assert shown.prose == ROW_SOFTMAX.explanation
+    assert "tl.store(" in shown.code
+    assert "@triton.jit" not in shown.code
+    assert not shown.code.startswith(" "), "as in a text, not as inside the kernel"
     assert hints_of(space) == 0, "an explanation after passing is not a hint"
     assert checker.hint("row_softmax", 1).level == 1
 

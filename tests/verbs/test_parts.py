@@ -1,4 +1,4 @@
-"""A kernel that is not whole yet is judged on the parts of its puzzle, one after another, and never passes by that."""
+"""An unfinished kernel is judged on the parts of its puzzle, but never passes that way."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_the_parts_together_are_the_whole(puzzle: Any) -> None:
     assert {(c.name, o) for part in parts.values() for c in part.cases for o in part.outputs} == whole
 
 
-def test_an_output_that_the_kernel_mentions_is_judged_from_the_first_part_on() -> None:
+def test_an_output_that_the_kernel_uses_is_judged_from_the_first_part_on() -> None:
     parts = narrowed(HEADS, source("tl.store(lse_ptr, 0.0)"))
     assert {part.outputs for part in parts.values()} == {HEADS.outputs}
     assert parts["lse"].cases == (), "all of it was judged before"
@@ -59,7 +59,7 @@ def test_a_kernel_without_groups_passes_up_to_there(
     assert progress_file.load(space).puzzles == {}, "a part is neither an attempt nor a pass"
 
 
-def test_a_part_that_does_not_exist_is_told(tmp_path: Path) -> None:
+def test_an_unknown_part_is_refused(tmp_path: Path) -> None:
     whole = kernel(tmp_path, "m_i + tl.log(l_safe)", "m_i + tl.log(l_safe)")
     with pytest.raises(UsageError, match=r"no part called 'head'. Its parts are heads, groups, causal, lengths, lse"):
         checker.check(whole, only="head")

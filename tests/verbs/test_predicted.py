@@ -25,15 +25,13 @@ from checker.workspace import Workspace
     ],
     ids=str,
 )
-def test_a_prediction_is_right_where_all_of_it_is_near(space: Workspace, said: Any, answer: Any, right: bool) -> None:
+def test_a_prediction_is_right_if_every_number_is_close(space: Workspace, said: Any, answer: Any, right: bool) -> None:
     checker.predicted("a question", said, answer)
     assert progress_file.load(space).predictions["a question"].right is right
 
 
 @pytest.mark.parametrize("said", [None, [], (None, 3), {"N": None}], ids=str)
-def test_what_is_not_filled_in_counts_for_nothing(
-    space: Workspace, said: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_prediction_with_gaps_is_not_scored(space: Workspace, said: Any, capsys: pytest.CaptureFixture[str]) -> None:
     checker.predicted("a question", said, 4)
     assert capsys.readouterr().out.startswith("The answer is 4.")
     assert progress_file.load(space).predictions == {}

@@ -10,7 +10,7 @@ from checker.verbs.reset import notebook_cell
 from checker.workspace import Workspace
 
 
-def test_the_learners_version_is_saved_before_the_stub_is_back(space: Workspace) -> None:
+def test_the_learners_version_is_saved_before_the_stub_returns(space: Workspace) -> None:
     file, notebook = space.puzzle_file("row_softmax"), space.root / "notebooks" / "01_row_softmax.ipynb"
     untouched = file.read_text()
     file.write_text("my work\n")
@@ -43,7 +43,7 @@ def test_a_missing_file_is_made(space: Workspace) -> None:
     assert space.puzzle_file("row_softmax").exists()
 
 
-def test_where_nothing_can_be_saved_nothing_is_changed_and_the_way_out_is_told(space: Workspace) -> None:
+def test_if_nothing_can_be_saved_nothing_is_changed(space: Workspace) -> None:
     file = space.puzzle_file("row_softmax")
     file.write_text("my work\n")
     space.ours.write_text("a file where the folder should be")

@@ -1,4 +1,4 @@
-"""The X-ray: a table that people can read, and sentences that follow from its numbers."""
+"""The X-ray: its table, and the sentences that explain the numbers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def cells(results: dict[str, CompileResult]) -> dict[str, list[str]]:
     return by_name(table(results))
 
 
-def test_a_row_softmax_is_told_in_words_and_numbers() -> None:
+def test_a_row_softmax_has_a_table_and_sentences() -> None:
     panel, compiled = xray_panel(ROW, solution("row_softmax"), {})
     assert compiled
     assert panel.heads == ("", "T4 (sm_75)", "A100 (sm_80)", "L4 (sm_89)", "H100 (sm_90)")
@@ -60,7 +60,7 @@ def test_a_row_softmax_is_told_in_words_and_numbers() -> None:
     assert "What this means" in panel.html()
 
 
-def test_what_is_asked_for_is_compiled() -> None:
+def test_choices_are_compiled() -> None:
     panel, _ = xray_panel(ROW, solution("row_softmax"), {"dtype": "float16", "N": 1024, "num_warps": 8})
     assert "N = 1024, BLOCK_N = 1024 and num_warps = 8, in float16" in panel.prose[0]
     table = by_name(panel.rows)
@@ -69,7 +69,7 @@ def test_what_is_asked_for_is_compiled() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "told"),
+    ("choices", "table_cells"),
     [
         ({"dtype": "int8"}, "dtype must be one of float32, float16, bfloat16"),
         ({"num_warps": 3}, "num_warps must be one of 1, 2, 4, 8, 16, 32, not 3"),
@@ -80,12 +80,12 @@ def test_what_is_asked_for_is_compiled() -> None:
         ({"M": 1 << 20, "N": 1 << 14}, "too large to prepare"),
     ],
 )
-def test_a_choice_that_cannot_be_is_told(wanted: dict[str, Any], told: str) -> None:
-    with pytest.raises(UsageError, match=told):
-        case_to_compile(ROW, wanted)
+def test_a_bad_choice_is_refused(choices: dict[str, Any], table_cells: str) -> None:
+    with pytest.raises(UsageError, match=table_cells):
+        case_to_compile(ROW, choices)
 
 
-def test_a_size_that_the_puzzle_refuses_is_told() -> None:
+def test_a_size_that_the_puzzle_refuses_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="D is 16, 32, 64 or 128, not 20"):
         xray_panel(PUZZLES["linear_attention"], solution("linear_attention"), {"D": 20})
 
@@ -119,8 +119,8 @@ def test_a_kernel_that_no_gpu_can_take_says_why_for_each() -> None:
 
 def test_what_is_not_known_is_never_a_zero() -> None:
     bare = CompileResult(CompileRequest(80, {}, {}), True)
-    told = cells({"A100": bare})
-    assert set().union(*told.values()) == {"not known"}
+    table_cells = cells({"A100": bare})
+    assert set().union(*table_cells.values()) == {"not known"}
     assert sentences({"A100": bare}) == []
 
 
@@ -137,15 +137,15 @@ def test_tensor_cores_of_each_generation() -> None:
         "A100": result("A100", dots=(dot,), tensor_cores=(TensorCore("mma.sync", "m16n8k8", "tf32", 64),), tiles=(SWIZZLED,)),
         "H100": result("H100", dots=(dot,), tensor_cores=(TensorCore("wgmma.mma_async", "m64n64k16", "f16", 4),), tiles=(HOPPER,)),
     }  # fmt: skip
-    told = cells(results)
-    assert told["tensor cores"] == ["none", "64 × mma.sync m16n8k8 tf32", "4 × wgmma m64n64k16 f16"]
-    assert told["products (tl.dot)"] == ["64×32 @ 32×64"] * 3
-    assert told["tiles in shared"] == ["1 × no swizzle", "2 × 128-byte swizzle", "1 × 128-byte swizzle"]
-    said = " ".join(sentences(results))
-    assert "The T4's tensor cores are not used" in said
-    assert "plain multiplications" in said
-    assert "On the A100, the tensor cores round float32 operands to TF32" in said
-    assert "The H100 multiplies with wgmma (m64n64k16)" in said
+    table_cells = cells(results)
+    assert table_cells["tensor cores"] == ["none", "64 × mma.sync m16n8k8 tf32", "4 × wgmma m64n64k16 f16"]
+    assert table_cells["products (tl.dot)"] == ["64×32 @ 32×64"] * 3
+    assert table_cells["tiles in shared"] == ["1 × no swizzle", "2 × 128-byte swizzle", "1 × 128-byte swizzle"]
+    text = " ".join(sentences(results))
+    assert "The T4's tensor cores are not used" in text
+    assert "plain multiplications" in text
+    assert "On the A100, the tensor cores round float32 operands to TF32" in text
+    assert "The H100 multiplies with wgmma (m64n64k16)" in text
     plain, swizzled, hopper = layouts(results)
     assert plain.startswith("T4, tiles of 64×64: no swizzle; rows of 256 bytes")
     assert "each column falls into a single bank" in plain
@@ -164,8 +164,8 @@ def test_few_warps_name_the_resource_that_runs_out() -> None:
     narrow = result("A100", facts={"shared_bytes": 80 * 1024})
     assert cells({"A100": narrow})["programs on one SM"] == ["2 (8/64 warps)"]
     assert cells({"A100": narrow})["limited by"] == ["shared memory"]
-    said = sentences({"A100": narrow, "H100": result("H100")})
-    assert any(s.startswith("Only 2 programs at a time fit on an SM of the A100 (8 of 64 warps)") for s in said)
+    text = sentences({"A100": narrow, "H100": result("H100")})
+    assert any(s.startswith("Only 2 programs at a time fit on an SM of the A100 (8 of 64 warps)") for s in text)
 
 
 def test_a_full_multiprocessor_is_limited_by_nothing() -> None:

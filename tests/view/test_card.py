@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from checker.judge.verdict import Diagnosis, GateResult, GateWarning, Verdict
+from checker.puzzle import Family
 from checker.simulator.trace import Finding
 from checker.view.card import card_html
 from checker.view.card_content import Excerpt, card_of, window
@@ -122,7 +123,7 @@ def test_the_card_of_an_infrastructure_failure_does_not_blame_the_learner() -> N
 
 
 def hostile(**more: object) -> Verdict:
-    case = replace(verdicts.CASE, family=HOSTILE, dtype=HOSTILE, layout=HOSTILE)
+    case = replace(verdicts.CASE, family=Family(HOSTILE, label=HOSTILE), dtype=HOSTILE, layout=HOSTILE)
     gate = GateResult(
         "compile",
         "compile_error",
