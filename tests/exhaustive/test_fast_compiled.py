@@ -5,10 +5,12 @@ Missing warp groups, spilled registers and products that wait for each other all
 
 from __future__ import annotations
 
+import itertools
 import re
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -94,71 +96,52 @@ def empty(*shape: int, count: int = 3) -> list[torch.Tensor]:
     return [torch.empty(*shape, dtype=torch.bfloat16) for _ in range(count)]
 
 
-FORWARD = [(d, causal, c, N) for d in (64, 128) for causal in (False, True) for c in attention.configs(d, causal)]
-FORWARD += [(d, False, c, N + 1) for d in (64, 128) for c in attention.configs(d, False) if c.specialised]
+def kernels_of_attention() -> Iterator[tuple[Callable[[], object], dict[str, Any]]]:
+    """Launches, and what to expect of their kernels."""
+    for d, causal in itertools.product(WIDTHS, BOTH):
+        (q, k, v, o, do), lse = empty(1, 16, N, d, count=5), torch.empty(1, 16, N)
+        for config in attention.configs(d, causal):
+            expected = {"instructions": ("wgmma.mma_async", "cp.async.bulk.tensor"), "specialised": config.specialised}
+            yield partial(attention.attention, q, k, v, causal, config=config), expected
+        for fp8 in attention_fp8.CONFIGS:
+            instruction = f"wgmma.mma_async.sync.aligned.m64n{d}k32.f32.e4m3.e4m3"
+            yield partial(attention_fp8.attention_fp8, q, k, v, causal, fp8), {"instructions": (instruction,)}
+        for backward in attention_backward.CONFIGS:
+            launch = partial(attention_backward.attention_backward, q, k, v, o, lse, do, causal, config=backward)
+            yield launch, {"specialised": backward.dq.specialised}
+    for d, (queries, product) in itertools.product(WIDTHS, ((1, "mma.sync"), (64, "wgmma.mma_async"))):
+        (query,), (k, v) = empty(1, 32, queries, d, count=1), empty(1, 8, 65536, d, count=2)
+        yield partial(attention_split.attention_split, query, k, v), {"instructions": (product,), "spilled": 0}
 
 
-@pytest.mark.parametrize(("d", "causal", "config", "n"), FORWARD, ids=str)
-def test_attention_forward(d: int, causal: bool, config: attention.Config, n: int, tmp_path: Path) -> None:
-    q, k, v = empty(1, 16, n, d)
-    (one,) = built_by(lambda: attention.attention(q, k, v, causal, config=config), tmp_path).values()
-    assert one.specialised == config.specialised
-    assert "wgmma.mma_async" in one.ptx
-    assert "cp.async.bulk.tensor" in one.ptx
-    assert_lean(one)
+def test_attention_uses_hoppers_instructions_and_few_spills(tmp_path: Path) -> None:
+    for launch, expected in kernels_of_attention():
+        kernels = built_by(launch, tmp_path)
+        assert_lean(*kernels.values(), spilled=expected.get("spilled", FEW))
+        for instruction in expected.get("instructions", ()):
+            assert any(instruction in kernel.ptx for kernel in kernels.values()), (launch, instruction)
+        if "specialised" in expected:
+            main = kernels.get("dq_kernel") or next(iter(kernels.values()))
+            assert main.specialised == expected["specialised"], launch
 
 
-@every(n=[N, N + 1], config=attention_fp8.CONFIGS, causal=BOTH, d=WIDTHS)
-def test_attention_in_fp8(d: int, causal: bool, config: attention_fp8.Config, n: int, tmp_path: Path) -> None:
-    """Both products use Hopper's e4m3 instruction."""
-    q, k, v = empty(1, 16, n, d)
-    kernels = built_by(lambda: attention_fp8.attention_fp8(q, k, v, causal, config), tmp_path)
-    one = kernels["attention_fp8_kernel"]
-    assert {*re.findall(r"wgmma.mma_async\S*", one.ptx)} == {
-        f"wgmma.mma_async.sync.aligned.m64n{columns}k32.f32.e4m3.e4m3" for columns in (config.block_n, d)
-    }
-    assert_lean(*kernels.values())
-
-
-@pytest.mark.parametrize(("queries", "instruction"), [(1, "mma.sync"), (64, "wgmma.mma_async")])
-@pytest.mark.parametrize("d", [64, 128])
-def test_attention_split(d: int, queries: int, instruction: str, tmp_path: Path) -> None:
-    (q,), (k, v) = empty(1, 32, queries, d, count=1), empty(1, 8, 65536, d, count=2)
-    kernels = built_by(lambda: attention_split.attention_split(q, k, v), tmp_path)
-    assert kernels.keys() == {"part_kernel", "merge_kernel"}
-    assert instruction in kernels["part_kernel"].ptx
-    assert "cp.async.bulk.tensor" in kernels["part_kernel"].ptx
-    assert_lean(*kernels.values(), spilled=0)
-
-
-@every(config=attention_backward.CONFIGS, causal=BOTH, d=WIDTHS)
-def test_attention_backward(d: int, causal: bool, config: attention_backward.Config, tmp_path: Path) -> None:
-    (q, k, v, o, do), lse = empty(1, 16, N, d, count=5), torch.empty(1, 16, N)
-    kernels = built_by(
-        lambda: attention_backward.attention_backward(q, k, v, o, lse, do, causal, config=config), tmp_path
-    )
-    assert kernels["dq_kernel"].specialised == config.dq.specialised
-    assert_lean(*kernels.values())
-
-
-@pytest.mark.parametrize("d", [64, 128])
-def test_linear_attention(d: int, tmp_path: Path) -> None:
+def test_linear_attention(tmp_path: Path) -> None:
     """With D = 128, the state and the normaliser do not fit into registers; this test bounds the spill."""
-    q, k, v = empty(1, 4, N, d)
-    for config in linear_attention.CONFIGS[d]:
-        kernels = built_by(lambda c=config: linear_attention.linear_attention(q, k, v, c, 8), tmp_path)
-        assert set(kernels) == {"segment_sums_kernel", "prefix_kernel", "pass_kernel"}
-        for name, one in kernels.items():
-            assert one.spilled <= (512 if d == 128 else FEW), name
-            assert d == 128 or not one.waits, name
+    for d in WIDTHS:
+        q, k, v = empty(1, 4, N, d)
+        for config in linear_attention.CONFIGS[d]:
+            kernels = built_by(partial(linear_attention.linear_attention, q, k, v, config, 8), tmp_path)
+            assert set(kernels) == {"segment_sums_kernel", "prefix_kernel", "pass_kernel"}
+            for name, one in kernels.items():
+                assert one.spilled <= (512 if d == 128 else FEW), name
+                assert d == 128 or not one.waits, name
 
 
-@every(columns=[1000, 4096, 16384, 65536, 262144, 2**23], dtype=[torch.float32, torch.bfloat16])
-def test_softmax(dtype: torch.dtype, columns: int, tmp_path: Path) -> None:
-    x = torch.empty(1, dtype=dtype).expand(3, columns)
-    config = softmax.choose(columns, dtype)
-    (one,) = built_by(lambda: softmax.launch(x, x, config), tmp_path).values()
-    assert one.spilled <= FEW
+def test_softmax(tmp_path: Path) -> None:
+    for columns, dtype in itertools.product((1000, 4096, 16384, 65536, 262144, 2**23), (torch.float32, torch.bfloat16)):
+        x = torch.empty(1, dtype=dtype).expand(3, columns)
+        (one,) = built_by(partial(softmax.launch, x, x, softmax.choose(columns, dtype)), tmp_path).values()
+        assert one.spilled <= FEW, (columns, dtype)
 
 
 def blocks(rows: int, d: int, dtype: str) -> str:

@@ -53,15 +53,6 @@ def test_every_sheet_fills_its_time_with_breaks_and_in_the_order_of_the_ladder()
     assert goals == sorted(goals), "more time never takes a class less far"
 
 
-def test_three_hours_end_with_flash_attention_and_a_day_reaches_linear_attention() -> None:
-    rows = agenda(COURSE, 180).rows
-    assert [row.puzzles[0] for row in rows if row.kind == "exercise"] == ["vector_add", "row_softmax", "online_softmax"]
-    assert [row.puzzles[0] for row in rows if row.kind == "demonstration"][-1] == "flash_attention"
-    rows = agenda(COURSE, 360).rows
-    assert [row.kind for row in rows].count("lunch") == 1
-    assert [row.puzzles[0] for row in rows if row.kind == "exercise"][-1] == "linear_attention"
-
-
 def test_the_page_of_run_sheets_is_up_to_date_and_short() -> None:
     page = (ROOT / sync.RUN_SHEETS).read_text("utf-8")
     assert page == run_sheets.page(COURSE)

@@ -52,14 +52,6 @@ def test_the_installer_names_the_pythons_it_supports(tmp_path: Path) -> None:
     assert not (tmp_path / "to").exists()
 
 
-def test_pip_gets_every_older_platform_name() -> None:
-    tags = pack.platform_tags("linux-aarch64")
-    assert tags[0] == "manylinux_2_28_aarch64"
-    assert "manylinux2014_aarch64" in tags
-    with pytest.raises(UnavailableHere, match="only be made on Linux"):
-        pack.platform_tags("macosx-14.0-arm64")
-
-
 def test_a_pack_for_the_cpu_refuses_the_cuda_build(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def fetch(needed: list[str], python: str, wheels: Path, *_: object) -> None:
         (wheels / "nvidia_cublas-13-py3-none-manylinux_2_27_x86_64.whl").touch()

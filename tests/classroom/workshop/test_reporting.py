@@ -1,4 +1,4 @@
-"""The learner's side of the board: it sends nothing before `join`, loses nothing during an outage, and never waits for the network."""
+"""A learner's reports: nothing before `join`, nothing lost in an outage, no waiting for the network."""
 
 from __future__ import annotations
 
@@ -186,6 +186,15 @@ def test_leave_deletes_both_sides_and_joining_again_is_a_new_person(box: Box, bo
     assert len(board.view("teacher")["learners"]) == 1
 
 
+def test_results_of_one_class_do_not_go_to_another(box: Box, start: Start, by_hand: None) -> None:
+    checker.join(start("one.sqlite").address)
+    check_a_wrong_kernel()
+    other = start("two.sqlite")
+    checker.join(other.address)
+    deliver(box)
+    assert events_on(other) == []
+
+
 def test_leaving_an_unreachable_board_stops_reports_and_can_be_repeated(box: Box, start: Start, by_hand: None) -> None:
     first = start()
     port = int(first.url.rsplit(":", 1)[1].strip("/"))
@@ -198,15 +207,6 @@ def test_leaving_an_unreachable_board_stops_reports_and_can_be_repeated(box: Box
     second = start(port=port)
     checker.leave()
     assert second.view("teacher")["learners"] == []
-
-
-def test_results_of_one_class_do_not_go_to_another(box: Box, start: Start, by_hand: None) -> None:
-    checker.join(start("one.sqlite").address)
-    check_a_wrong_kernel()
-    other = start("two.sqlite")
-    checker.join(other.address)
-    deliver(box)
-    assert events_on(other) == []
 
 
 def test_a_wrong_address_is_explained(box: Box, board: Board) -> None:

@@ -1,4 +1,4 @@
-"""What events say about a class."""
+"""What the board concludes from the events of a class."""
 
 from __future__ import annotations
 
@@ -32,13 +32,17 @@ def passed() -> Event:
     return checked("passed", "")
 
 
-def test_a_puzzle_is_untouched_then_tried_then_passed_for_good() -> None:
+def test_a_puzzle_stays_passed_whatever_comes_later() -> None:
     r = room()
     shapes = [r.shape(r.learners["w0"], "row_softmax", 0.0)]
-    for event in (checked(), passed(), checked()):
+    for event in (checked(), passed(), checked(misconception="a")):
         r.apply("w0", event, MINUTE)
         shapes.append(r.shape(r.learners["w0"], "row_softmax", MINUTE))
     assert shapes == ["untouched", "trying", "passed", "passed"]
+    r.apply("w1", passed(), 5 * MINUTE)
+    r.apply("w1", checked(misconception="b"), 1 * MINUTE)  # delivered late
+    assert r.shape(r.learners["w1"], "row_softmax", 5 * MINUTE) == "passed"
+    assert r.beliefs(5 * MINUTE) == []
 
 
 def test_three_equal_diagnoses_in_a_row_mean_stuck() -> None:
@@ -71,15 +75,6 @@ def test_beliefs_come_from_the_newest_checks_commonest_first_and_fade() -> None:
     r.apply("w2", passed(), 2 * MINUTE)
     assert [(b.name, len(b.holders)) for b in r.beliefs(2 * MINUTE)] == [("a", 2), ("b", 1)]
     assert r.beliefs(3 * MINUTE + BELIEVED_FOR) == []
-
-
-def test_a_late_delivery_does_not_undo_a_newer_result() -> None:
-    r = room()
-    r.apply("w0", passed(), 5 * MINUTE)
-    r.apply("w0", checked(misconception="a"), 1 * MINUTE)
-    assert r.shape(r.learners["w0"], "row_softmax", 5 * MINUTE) == "passed"
-    assert r.beliefs(5 * MINUTE) == []
-    assert r.learners["w0"].last == 5 * MINUTE
 
 
 def test_hands_queue_in_order_and_done_lowers_one() -> None:

@@ -1,4 +1,4 @@
-"""The long tests beside `tests/classroom/workshop/test_pack.py`."""
+"""A pack installs the course without a network, and the installed course checks a kernel."""
 
 from __future__ import annotations
 
