@@ -10,7 +10,7 @@ import torch
 from checker.course import LADDER, PUZZLES
 from checker.judge.comparison import compare
 from checker.judge.launches import cases_of, prepare, prepare_all
-from checker.judge.outcome import simulate_cases
+from checker.judge.outcome import Candidate
 from checker.submission.kernel import Config
 from tests.judge.helpers import changed, cpu_cases, judge, solution
 from tests.judge.local_runner import LocalRunner
@@ -60,7 +60,7 @@ def runner(tmp_path):
 def errors(name, source, cases, runner):
     """The largest error of each case, in terms of what is allowed."""
     prepared = prepare_all(PUZZLES[name], [(case, None) for case in cases])
-    outcomes = simulate_cases(PUZZLES[name], source, runner, prepared)
+    outcomes = Candidate(PUZZLES[name], source, runner).simulate_cases(prepared)
     return [outcome.comparison.worst for outcome in outcomes if outcome.comparison is not None]
 
 
