@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
 
-from checker.authoring.covering import Row
-from checker.course.attention_cases import FACTORS, SCALED, TILES_OF_KEYS, values_of
-from checker.course.attention_inputs import attention, queries_keys_values, scale_of
-from checker.course.family_words import case_of
-from checker.puzzle import DTYPES, Allowance, Case, Launch, Long, Part, Scalar, Tensors
+from checker.authoring import Row, Space, cdiv
+from checker.course.attention import (
+    FACTORS,
+    FILM_STATE,
+    KEPT,
+    MANY_KEYS,
+    MANY_TILES,
+    SCORE_CASES,
+    STATISTICS,
+    attention,
+    attention_space,
+    attention_table,
+    extended,
+    flash,
+    running,
+)
+from checker.course.attention_values import IN_ORDER, queries_keys_values, scale_of
+from checker.course.diagrams import attention as diagram
+from checker.puzzle import Case, FilmSpec, Long, Part, Scalar, Tensors
 
-AXES = {"q": "bhmd", "k": "bhnd", "v": "bhnd", "o": "bhmd", "do": "bhmd", "dq": "bhmd", "dk": "bhnd", "dv": "bhnd"}
-"""The last letters of each tensor's strides, by dimension."""
+BY_QUERY = ("q", "o", "do", "dq")
+"""The tensors with a row for each query; the others have one for each key."""
 _ORDERS = {
     "strided": {
         "q_ptr": ((0, 2, 1, 3), 2, 8),
@@ -46,9 +61,6 @@ _STRIDED_IN = {
     "dv_ptr": (1, 4),
 }
 """The mixed layouts in which a tensor is strided. No two tensors of a puzzle have the same, so each is strided where each other is not."""
-CAUSAL, RAGGED, FULL = {"IS_CAUSAL": True}, {"RAGGED": 1}, {"RAGGED": 2}
-CAUSAL_RAGGED, CAUSAL_FULL, FULL_SCALED = CAUSAL | RAGGED, CAUSAL | FULL, FULL | SCALED
-"""Flags of cases. RAGGED and FULL are the two ways in which batches differ in length: inside a tile, and by whole tiles (`key_lengths`)."""
 
 
 def sizes(case: Case) -> tuple[int, int, int, int, int, int]:
@@ -122,26 +134,18 @@ def seen(case: Case, lengths: torch.Tensor) -> torch.Tensor:
     return below & (keys - torch.arange(n_q)[:, None] <= n_kv - n_q) if case.flags["IS_CAUSAL"] else below
 
 
-def strides(tensors: Tensors, *names: str) -> dict[str, int]:
-    """``stride_qb`` to ``stride_qd`` for ``"q"``, and so on, in elements."""
-    every = [(name, i) for name in names for i in range(4)]
-    return {f"stride_{name}{AXES[name][i]}": tensors[f"{name}_ptr"].stride(i) for name, i in every}
-
-
-def stride_names(*names: str) -> tuple[str, ...]:
-    return tuple(f"stride_{name}{axis}" for name in names for axis in AXES[name])
-
-
 def long(*names: str) -> tuple[Long, ...]:
     """What has to be addressed in 64 bits: batches, heads, and rows of queries and of keys."""
-    of_queries, of_keys = (tuple(f"{x}_ptr" for x in names if axis in AXES[x]) for axis in "mn")
-    found = [Long(tuple(f"{x}_ptr" for x in names), "batch")]
-    for axis, units in ((1, ("head", "head")), (2, ("query", "key"))):
-        found += [Long(group, unit, (axis,)) for group, unit in zip((of_queries, of_keys), units, strict=True) if group]
-    return tuple(found)
+    by_query = tuple(f"{name}_ptr" for name in names if name in BY_QUERY)
+    by_key = tuple(f"{name}_ptr" for name in names if name not in BY_QUERY)
+    along = (("head", by_query, 1), ("head", by_key, 1), ("query", by_query, 2), ("key", by_key, 2))
+    return (
+        Long(tuple(f"{name}_ptr" for name in names), "batch"),
+        *(Long(tensors, unit, (axis,)) for unit, tensors, axis in along if tensors),
+    )
 
 
-# ----------------------------------------------------------------------------------------------- the forward pass
+# ----------------------------------------------------------------------------------------------------- the forward pass
 
 
 def make(case: Case) -> Tensors:
@@ -181,104 +185,65 @@ def reference(case: Case, inputs: Tensors) -> Tensors:
     return {"o_ptr": o, "lse_ptr": lse}
 
 
-def launch(
-    case: Case, tensors: Tensors, meta: Mapping[str, Scalar], outputs: tuple[str, ...], by_keys: bool = False
-) -> Launch:
-    """One program for each tile of queries of each head; with `by_keys`, for each tile of keys of each key head."""
-    b, h_q, h_kv, n_q, n_kv, d = sizes(case)
-    tiles = -(-n_kv // int(meta["BLOCK_N"])) if by_keys else -(-n_q // int(meta["BLOCK_M"]))
-    with_strides = (name.removesuffix("_ptr") for name, x in tensors.items() if x.dim() == 4)
-    counts = {"H_Q": h_q, "H_KV": h_kv, "N_Q": n_q, "N_KV": n_kv}
-    return Launch(
-        grid=(tiles, b * (h_kv if by_keys else h_q)),
-        arguments={**tensors, **strides(tensors, *with_strides), "scale": scale_of(case), **counts},
-        meta={**meta, "IS_CAUSAL": bool(case.flags["IS_CAUSAL"]), "D": d},
-        outputs=outputs,
-        options={"num_warps": 4, "num_stages": 2},
-    )
-
-
-def keys_loaded(case: Case) -> int:
-    """Rows of K that all programs load together, if each loads the tiles that one of its queries may see."""
-    _, h_q, _, n_q, n_kv, _ = sizes(case)
+def visible_keys(case: Case) -> int:
+    """Elements of K that all programs load together, if each loads the tiles that one of its queries may see."""
+    _, h_q, _, n_q, n_kv, d = sizes(case)
     block_m, block_n = case.meta["BLOCK_M"], case.meta["BLOCK_N"]
     keys = 0
     for length in key_lengths(case).tolist():
         for start_m in range(0, n_q, block_m):
             end = min(length, start_m + block_m + n_kv - n_q) if case.flags["IS_CAUSAL"] else length
-            keys += h_q * min(length, -(-max(end, 0) // block_n) * block_n)
-    return keys
+            keys += h_q * min(length, cdiv(max(end, 0), block_n) * block_n)
+    return keys * d
 
 
-def budget(case: Case, needed: str) -> dict[str, Allowance]:
-    """Bytes of the forward pass. `needed` says why K and V may be loaded so often."""
-    b, h_q, _, n_q, _, d = sizes(case)
-    row, keys = d * DTYPES[case.dtype].itemsize, keys_loaded(case)
-    once = "the output is written once, at the end, and never read: scores, weights and half-done rows stay on chip"
-    return {
-        "q_ptr": Allowance(b * h_q * n_q * row, 0, "a tile of queries is loaded once and kept"),
-        "k_ptr": Allowance(keys * row, 0, needed),
-        "v_ptr": Allowance(keys * row, 0, needed),
-        "o_ptr": Allowance(0, b * h_q * n_q * row, once),
-        "lse_ptr": Allowance(0, b * h_q * n_q * 4, "one number a query"),
-    }
+def programs(case: Case) -> int:
+    """How many programs a grid of tiles of queries has."""
+    return cdiv(case.sizes["N_Q"], case.meta["BLOCK_M"]) * case.sizes["B"] * case.sizes["H_Q"]
 
 
-# ---------------------------------------------------------------------------------------------------------------- cases
-
-FACTORS_OF_HEADS = {
-    "heads": ((2, 2), (4, 2), (10, 2), (8, 1)),
-    "batches": (1, 2, 3),
-    **FACTORS,
-    "layout": ("strided", "transposed", "contiguous"),
-    "causal": (True, False),
-    "ragged": (0, 1, 2),
-}
-
-
-def allowed(row: Row) -> bool:
-    """Leaves out cases of many heads and many tiles, which take long."""
-    programs = row["batches"] * row["heads"][0]
-    if programs > 4 and row["family"] in TILES_OF_KEYS:
-        return False
-    return programs <= (10 if row["more"] == "keys" else 4)
-
-
-def from_row(row: Row, n_q: int, n_kv: int) -> Case:
-    """The case of one row of `FACTORS_OF_HEADS`."""
-    more = values_of(row)
-    more["flags"] |= {"IS_CAUSAL": row["causal"], "RAGGED": row.get("ragged", 0)}
-    return heads_case(row["batches"], row["heads"], (n_q, n_kv), row["d"], row["tile"], **more)
+NEEDED = "only the tiles that a query of the tile may see, each once"
+PER_PROGRAM = "one number a program"
+PER_QUERY = "one number a query"
+heads = partial(flash, grid=lambda n: (cdiv(n["N_Q"], n["BLOCK_M"]), n["B"] * n["H_Q"]))
+"""A puzzle with one program for each tile of queries of each head."""
+forward = partial(
+    heads,
+    points=8,
+    writes={"o": 1, "lse": 1},
+    reference=reference,
+    output_tolerance={"lse_ptr": STATISTICS},
+    long=long(*"qkvo"),
+)
+"""A puzzle that computes output and log-sum-exp."""
+OUTPUT_ONCE = "the output is written once, at the end, and never read: scores, weights and half-done rows stay on chip"
+FORWARD = {"q": KEPT, "o": OUTPUT_ONCE, "lse": PER_QUERY}
+"""Why the forward pass may move so many bytes, except of K and V."""
 
 
-def heads_case(
-    b: int,
-    h: tuple[int, int],
-    n: tuple[int, int],
-    d: int,
-    block: tuple[int, int],
-    flags: Mapping[str, Scalar] | None = None,
-    **more: Any,
-) -> Case:
-    """A case of B batches, `h` = (H_Q, H_KV), `n` = (N_Q, N_KV), D and `block` = (BLOCK_M, BLOCK_N).
-
-    It is neither causal nor ragged unless `flags` say so.
-    """
-    flags = {"IS_CAUSAL": False, "RAGGED": 0} | (dict(flags) if flags else {})
-    sizes = {"B": b, "H_Q": h[0], "H_KV": h[1], "N_Q": n[0], "N_KV": n[1], "D": d}
-    return case_of(sizes, {"BLOCK_M": block[0], "BLOCK_N": block[1]}, flags=flags, **more)
+def film(case: Case) -> FilmSpec:
+    """A film of the forward pass."""
+    return FilmSpec(
+        case=case,
+        diagram=diagram(running(visible_to_head, key_head), ("lse_ptr",)),
+        state=FILM_STATE,
+        choices={"N_Q": (64, 128), "N_KV": (64, 128, 160), "BLOCK_M": (16, 32), "BLOCK_N": (16, 32)},
+    )
 
 
-def _one_key_head_each(case: Case) -> bool:
-    return _all_keys_visible(case) and case.sizes["H_Q"] == case.sizes["H_KV"]
+# ---------------------------------------------------------------------------------------------------------------- parts
+
+
+def _every_query_sees_a_key(case: Case) -> bool:
+    return not case.flags.get("RAGGED") and (not case.flags["IS_CAUSAL"] or case.sizes["N_Q"] <= case.sizes["N_KV"])
 
 
 def _all_keys_visible(case: Case) -> bool:
     return not case.flags["IS_CAUSAL"] and not case.flags.get("RAGGED")
 
 
-def _every_query_sees_a_key(case: Case) -> bool:
-    return not case.flags.get("RAGGED") and (not case.flags["IS_CAUSAL"] or case.sizes["N_Q"] <= case.sizes["N_KV"])
+def _one_key_head_each(case: Case) -> bool:
+    return _all_keys_visible(case) and case.sizes["H_Q"] == case.sizes["H_KV"]
 
 
 def parts(*outputs: str) -> tuple[Part, ...]:
@@ -289,3 +254,84 @@ def parts(*outputs: str) -> tuple[Part, ...]:
         Part("causal", "no query sees a later key", _every_query_sees_a_key, outputs),
         Part("lengths", "texts of different lengths, and queries that see nothing", lambda case: True, outputs),
     )
+
+
+# ---------------------------------------------------------------------------------------------------------------- cases
+
+ONE_HEAD = {"B": 1, "H_Q": 1, "H_KV": 1}
+HEADS_FACTORS: dict[str, Sequence[Any]] = {
+    "heads": ((2, 2), (4, 2), (10, 2), (8, 1)),
+    "batches": (1, 2, 3),
+    **FACTORS,
+    "layout": ("strided", "transposed", "contiguous"),
+    "causal": (True, False),
+    "ragged": (0, 1, 2),
+}
+FLAGS: dict[str, Scalar] = {"IS_CAUSAL": False, "RAGGED": 0}
+"""The defaults. RAGGED is 1 or 2 for the two ways in which batches differ in length: inside a tile, and by whole tiles (`key_lengths`)."""
+
+
+def heads_space(
+    factors: Mapping[str, Sequence[Any]], allowed: Callable[[Row], bool], largest: Sequence[Mapping[str, Any]]
+) -> Space:
+    """`attention_space` with batches and heads. Kernels without RAGGED lack the factor "ragged"."""
+
+    def flags(row: Row) -> dict[str, Scalar]:
+        return {"IS_CAUSAL": row["causal"], **({"RAGGED": row["ragged"]} if "ragged" in factors else {})}
+
+    def sizes(row: Row) -> dict[str, int]:
+        return dict(zip(("B", "H_Q", "H_KV"), (row["batches"], *row["heads"]), strict=True))
+
+    return attention_space(factors, sizes, flags, allowed, largest=largest)
+
+
+def few_programs(row: Row) -> bool:
+    """Leaves out cases of many heads and many tiles, which take long."""
+    heads = row["batches"] * row["heads"][0]
+    if heads > 4 and row["family"] in IN_ORDER:
+        return False
+    return heads <= (10 if row["more"] == "keys" else 4)
+
+
+def forward_space(factors: Mapping[str, Sequence[Any]]) -> Space:
+    many_tiles, many_keys = {"batches": 2, "heads": (2, 1)}, {"batches": 1, "heads": (1, 1)}
+    return heads_space(factors, few_programs, (MANY_TILES | many_tiles, MANY_KEYS | many_keys))
+
+
+heads_table = partial(attention_table, flags=FLAGS)
+CASES_OF_LAYOUTS = heads_table("""
+        B  H_Q  H_KV  N_Q  N_KV  D   BLOCK_M  BLOCK_N  layout
+        2  2    1     21   37    16  16       16       mixed 1
+        2  2    1     21   37    16  16       16       mixed 2
+        2  2    1     21   37    16  16       16       mixed 3
+        2  2    1     21   37    16  16       16       mixed 4
+""")
+"""Each tensor strided beside each other one that is contiguous."""
+FORWARD_CASES = (
+    *extended(SCORE_CASES, ONE_HEAD, {"IS_CAUSAL": False}),
+    *attention_table(
+        """
+        B  H_Q  H_KV  N_Q   N_KV    D    BLOCK_M  BLOCK_N  values                dtype     layout      flags      on   why
+        1  3    3     5     23      16   16       16
+        2  2    1     1     45      128  16       16       -                     bfloat16  transposed  IS_CAUSAL
+        2  2    2     37    70      64   32       16       rare_keys             bfloat16  transposed
+        1  1    1     270   20      16   16       16       score_pairs_in_sight  -         -           IS_CAUSAL
+        1  1    1     5     40_003  16   16       256      score_pairs_in_sight  -         -           IS_CAUSAL  -    more keys than 16 bits can count
+        1  1    1     9     75      64   16       16       extreme_scores        float16   -           IS_CAUSAL
+        1  1    1     5     61      16   16       16       vast_scores           -         -           IS_CAUSAL  cpu
+        1  1    1     5     613     16   16       16       creeping_scores
+        1  1    1     21    85      16   16       16       nearly_level          -         -           IS_CAUSAL
+        1  2    1     7     85      16   16       16       blanks                -         -           IS_CAUSAL
+        1  1    1     50    40      16   64       16       -                     -         -           IS_CAUSAL  -    in one tile, one query sees nothing and another sees two tiles
+        2  4    2     21    37      16   16       16       -                     -         roomy
+        3  2    1     21    37      32   16       32       -                     bfloat16  transposed  IS_CAUSAL
+        1  1    1     9     41      16   16       16       near_overflow         -         -           IS_CAUSAL
+        1  1    1     5     1       16   16       16       constant              -         -           -          -    a sum of exactly 1: its logarithm is 0
+        1  1    1     19    263     128  32       64       constant              float16   -           IS_CAUSAL
+        2  8    8     631   577     64   64       64       -                     float16   transposed  IS_CAUSAL  gpu
+        1  8    2     1024  1024    128  64       64       -                     bfloat16  -           IS_CAUSAL  gpu
+        """,
+        flags={"IS_CAUSAL": False},
+    ),
+)
+"""Cases that matter in their own right to all kernels of the forward pass with heads."""

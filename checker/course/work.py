@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-from checker.course.attention_inputs import scale_of
+from checker.course.attention_values import scale_of
 from checker.puzzle import Case, Tensors
 
 Call = Callable[[], object]

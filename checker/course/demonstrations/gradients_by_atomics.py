@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import torch
 
-from checker.authoring import puzzle
-from checker.course.attention_gradients import TOLERANCE, gradients, inputs, scale
-from checker.course.attention_heads import heads_case
-from checker.course.attention_inputs import scale_of
+from checker.authoring import cdiv
+from checker.course import attention_values as values
+from checker.course.attention import attention_table, extended
+from checker.course.attention_gradients import gradient, gradients, inputs
+from checker.course.attention_heads import FLAGS, ONE_HEAD
 from checker.course.diagrams import attention_dkdv
 from checker.films.diagram import Band, Diagram, Drawn
-from checker.puzzle import DTYPES, GPU, Allowance, Case, FilmSpec, Launch, Scalar, Tensors
+from checker.puzzle import Case, FilmSpec, Launch, Scalar, Tensors
 
 
 def make(case: Case) -> Tensors:
@@ -30,47 +30,20 @@ def make(case: Case) -> Tensors:
 
 def reference(case: Case, inputs: Tensors) -> Tensors:
     lengths = torch.full((1,), case.sizes["N_KV"], dtype=torch.int32)
-    found = gradients(case, {**inputs, "key_lengths_ptr": lengths})
-    return {"dk_ptr": found.dk, "dv_ptr": found.dv, "dq_ptr": found.dq}
+    every = gradients(case, {**inputs, "key_lengths_ptr": lengths})
+    return {"dk_ptr": every.dk, "dv_ptr": every.dv, "dq_ptr": every.dq}
 
 
-def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
-    """dQ has to start at 0. On a GPU that takes one more pass over it, before the kernel."""
-    tensors["dq_ptr"].zero_()
-    return Launch(
-        grid=(_programs(case, meta),),
-        arguments={**tensors, "scale": scale_of(case), "N_Q": case.sizes["N_Q"], "N_KV": case.sizes["N_KV"]},
-        meta={**meta, "D": case.sizes["D"]},
-        outputs=("dk_ptr", "dv_ptr", "dq_ptr"),
-        options={"num_warps": 4, "num_stages": 1},
-    )
+def queries(case: Case) -> int:
+    """How many queries all programs load together."""
+    return cdiv(case.sizes["N_KV"], case.meta["BLOCK_N"]) * case.sizes["N_Q"]
 
 
-def budget(case: Case) -> dict[str, Allowance]:
-    n_q, n_kv, d = (case.sizes[name] for name in ("N_Q", "N_KV", "D"))
-    row, programs = d * DTYPES[case.dtype].itemsize, _programs(case, case.meta)
-    every = "every program walks over all queries"
-    return {
-        "q_ptr": Allowance(programs * n_q * row, 0, every),
-        "k_ptr": Allowance(n_kv * row, 0, "a tile of keys is loaded once and kept"),
-        "v_ptr": Allowance(n_kv * row, 0, "a tile of values is loaded once and kept"),
-        "do_ptr": Allowance(programs * n_q * row, 0, every),
-        "lse_ptr": Allowance(programs * n_q * 4, 0, every),
-        "delta_ptr": Allowance(programs * n_q * 4, 0, every),
-        "dk_ptr": Allowance(0, n_kv * row, "written once, at the end"),
-        "dv_ptr": Allowance(0, n_kv * row, "written once, at the end"),
-        "dq_ptr": Allowance(
-            *(programs * n_q * d * 4,) * 2,
-            "every program reads, adds and writes back its share of every number, in one atomic step",
-        ),
-    }
+def query_rows(case: Case) -> int:
+    return queries(case) * case.sizes["D"]
 
 
-def _programs(case: Case, meta: Mapping[str, Scalar]) -> int:
-    return -(-case.sizes["N_KV"] // int(meta["BLOCK_N"]))
-
-
-def _stage() -> Diagram:
+def stage() -> Diagram:
     """The diagram of the kernel for dK and dV, with dQ above it along the queries."""
     stage = attention_dkdv()
     if stage.square is None:
@@ -85,33 +58,57 @@ def _stage() -> Diagram:
     )
 
 
-def _case(n_q: int, n_kv: int, d: int, block: tuple[int, int], **more: Any) -> Case:
-    return heads_case(1, (1, 1), (n_q, n_kv), d, block, **more)
-
-
-DEMONSTRATION = puzzle(
+_FROM_ZERO = gradient(
     __file__,
     notebook="09_two_loops_back",
-    points=0,
-    outputs=("dk_ptr", "dv_ptr", "dq_ptr"),
-    cases=(
-        _case(64, 64, 16, (16, 16)),
-        _case(1, 1, 16, (16, 16)),
-        _case(37, 53, 32, (16, 32), family="negative"),
-        _case(50, 20, 16, (32, 16), dtype="float16", family="positive"),
-        _case(33, 70, 64, (16, 16), dtype="bfloat16"),
-        _case(1000, 1031, 64, (32, 32), devices=GPU, dtype="float16"),
-        _case(512, 2048, 32, (32, 32), devices=GPU),
-    ),
+    grid=lambda n: (cdiv(n["N_KV"], n["BLOCK_N"]),),
+    options=lambda n: {"num_warps": 4, "num_stages": 1},
+    reads={
+        **dict.fromkeys(("q", "do", "dq"), query_rows),
+        **dict.fromkeys(("k", "v"), 1),
+        **dict.fromkeys(("lse", "delta"), queries),
+    },
+    writes={"dk": 1, "dv": 1, "dq": query_rows},
+    because={
+        **dict.fromkeys(("q", "do", "lse", "delta"), "every program loops over all queries"),
+        "k": "a tile of keys is loaded once and kept",
+        "v": "a tile of values is loaded once and kept",
+        **dict.fromkeys(("dk", "dv"), "written once, at the end"),
+        "dq": "every program reads, adds and writes back its share of every number, in one atomic step",
+    },
     make=make,
     reference=reference,
-    launch=launch,
-    budget=budget,
-    scale=scale,
-    tolerance=TOLERANCE,
+    cases=extended(
+        attention_table("""
+            N_Q   N_KV  D   BLOCK_M  BLOCK_N  values    dtype     layout  on
+            64    64    16  16       16
+            1     1     16  16       16
+            37    53    32  16       32       negative
+            50    20    16  32       16       positive  float16
+            33    70    64  16       16       -         bfloat16
+            1000  1031  64  32       32       -         float16   -       gpu
+            512   2048  32  32       32       -         -         -       gpu
+        """),
+        ONE_HEAD,
+        FLAGS,
+    ),
     film=FilmSpec(
-        case=_case(64, 64, 16, (16, 16), family="ramp"),
-        diagram=_stage(),
+        case=Case(
+            {**ONE_HEAD, "N_Q": 64, "N_KV": 64, "D": 16},
+            {"BLOCK_M": 16, "BLOCK_N": 16},
+            family=values.ramp,
+            flags=FLAGS,
+        ),
+        diagram=stage(),
         state={"dk": "gradient of the keys", "dv": "gradient of the values", "dq": "share of the queries' gradient"},
     ),
 )
+
+
+def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
+    """dQ has to start at 0. On a GPU that takes one more pass over it, before the kernel."""
+    tensors["dq_ptr"].zero_()
+    return _FROM_ZERO.launch(case, tensors, meta)
+
+
+DEMONSTRATION = replace(_FROM_ZERO, launch=launch)

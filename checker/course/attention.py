@@ -1,0 +1,242 @@
+"""What the attention puzzles share: the reference, tolerances, running state, and the space of their cases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import torch
+
+from checker.authoring import Row, Space, cdiv, puzzle, table
+from checker.authoring.build import NOTHING
+from checker.authoring.space import length
+from checker.course import attention_values as values
+from checker.course.attention_values import IN_ORDER, WIDTHS, scale_of
+from checker.course.diagrams import ONLINE_ATTENTION
+from checker.course.softmax_rows import honest_forms
+from checker.course.tensors import row_magnitude
+from checker.films.diagram import ExactState, RunningState
+from checker.puzzle import DTYPES, NORMAL, Case, Scalar, Tensors, Tolerance
+
+TOLERANCE = {
+    "float32": Tolerance(rtol=2**-11, c=2**13),
+    "float16": Tolerance(rtol=2**-11, c=1.0),
+    "bfloat16": Tolerance(rtol=2**-8, c=1.0),
+}
+"""For outputs: 1.5 steps of the mantissa that the products' operands keep, 10 bits in TF32 and float16, 7 in bfloat16.
+
+Correct arithmetic loses less than half of this (docs/decisions.md). float32 operands rounded to bfloat16 lose more.
+"""
+STATISTICS = {
+    "float32": Tolerance(rtol=2**-17, c=2**13),
+    "float16": Tolerance(rtol=2**-17, c=1.0),
+    "bfloat16": Tolerance(rtol=2**-17, c=1.0),
+}
+"""For a maximum, a sum or a log-sum-exp, which are always float32. They may lose only what the scores lose as products."""
+
+
+def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
+    """What an error is measured against: for O the largest element of its row, for statistics their own size, at least 1.
+
+    Scores near -150 or +120 double the scale of O if queries have 16 bits, because a kernel may scale queries and round them again.
+
+    The least of 1 allows for rounded operands of the scores, and half as much again for queries that are scaled and rounded to 16 bits
+    once more. Neither applies to the scores near 0 of `creeping_scores`. In `constant` all scores are exactly 0, however queries and
+    keys are rounded: there the statistics may be off by a few last bits of 1, as an approximated exponential of 0 may be.
+    """
+    in_16_bits = case.dtype != "float32"
+    if output == "o_ptr":
+        rounded_again = in_16_bits and case.family in (values.negative, values.positive)
+        return row_magnitude(case, output, expected) * (2 if rounded_again else 1)
+    if case.family == values.constant:
+        return torch.full_like(expected, 2.0**-11)
+    if case.family == values.creeping_scores:
+        return expected.abs()
+    return expected.abs().clamp(1.0) * (1.5 if in_16_bits else 1.0)
+
+
+def attention(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: float, seen: torch.Tensor | None = None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """softmax(scale * q kᵀ) v and the log-sum-exp of its rows; a query that sees no key gives 0 and -inf.
+
+    Vaswani et al. 2017, equation 1; the log-sum-exp as in Dao 2023 (FlashAttention-2), section 3.1.
+    `seen` is broadcastable to [..., N_Q, N_KV], True where a query may attend to a key.
+    """
+    if q.dim() > 2:  # one head after another: the scores of all heads would not fit in a laptop's memory
+        of_head = [None] * len(q) if seen is None else seen.expand(*q.shape[:-1], k.shape[-2])
+        o, lse = zip(
+            *(attention(*head, scale, some) for *head, some in zip(q, k, v, of_head, strict=True)), strict=True
+        )
+        return torch.stack(o), torch.stack(lse)
+    s = (q @ k.transpose(-1, -2)) * scale
+    if seen is not None:
+        s = s.masked_fill(~seen, -torch.inf)
+    return torch.softmax(s, dim=-1).nan_to_num(0.0) @ v, torch.logsumexp(s, dim=-1)
+
+
+Visible = Callable[[Case, Tensors, tuple[int, ...]], torch.Tensor]
+"""From a case, its tensors and the index of a head: [N_Q, N_KV], True where a query may attend to a key."""
+KeyHead = Callable[[Case, tuple[int, ...]], tuple[int, ...]]
+"""From a case and the index of a query head: the index of the key head it reads."""
+
+
+def running(
+    visible: Visible | None = None,
+    key_head: KeyHead = lambda case, at: at,
+    names: tuple[str, str] = ("m_i", "l_i"),
+    in_memory: bool = False,
+) -> RunningState:
+    """Maximum and sum of every query over the visible keys seen so far, in the variables called `names`.
+
+    `in_memory` is that of `RunningState`.
+    """
+
+    def exact(case: Case, tensors: Tensors, seen: torch.Tensor, at: tuple[int, ...]) -> tuple[ExactState, ...]:
+        q, k = tensors["q_ptr"][at], tensors["k_ptr"][key_head(case, at)]
+        rows = (seen > 0).any(dim=-1)
+        attended = seen > 0 if visible is None else (seen > 0) & visible(case, tensors, at)
+        s = ((q[rows] @ k.T) * scale_of(case)).masked_fill(~attended[rows], -torch.inf)
+        highest = s.amax(dim=-1)
+        m, l = (torch.full((q.shape[0],), torch.nan, dtype=torch.float64) for _ in "ml")
+        m[rows] = highest.masked_fill(highest == -torch.inf, torch.nan)
+        l[rows] = torch.exp(s - m[rows, None]).sum(dim=-1)
+        return (honest_forms(names, m, l),)
+
+    update = None if in_memory else ONLINE_ATTENTION
+    return RunningState("k_ptr", "q_ptr", names, exact, tolerance=5e-3, in_memory=in_memory, update=update)
+
+
+flash = partial(
+    puzzle,
+    scale=scale,
+    tolerance=TOLERANCE,
+    options=lambda n: {"num_warps": 4, "num_stages": 2},
+    numbers={"scale": scale_of},
+)
+"""A puzzle that computes attention, or gradients of it, in tiles of BLOCK_M queries and BLOCK_N keys."""
+FILM_STATE = {"m_i": "running max", "l_i": "running sum", "acc": "accumulator", "s": "scores of this tile"}
+KEPT = "a tile of queries is loaded once and kept"
+
+# ---------------------------------------------------------------------------------------------------------------- cases
+
+OTHER_SCALE = 0.3
+"""A scale that is not 1 / sqrt(D) for any D."""
+TILES = ((16, 16), (64, 32), (32, 64))
+"""(BLOCK_M, BLOCK_N) with equal sides, with more queries, and with more keys."""
+SHAPES = {(dtype, d, TILES[(i + j) % 3]) for i, dtype in enumerate(DTYPES) for j, d in enumerate(WIDTHS)}
+"""Every pair of dtype, D and tile once. Cases of one shape are compiled once and simulated together."""
+REMAINDERS = ("prime", "none", "one", "all but one")
+FACTORS: dict[str, Sequence[Any]] = {
+    "family": (values.score_pairs_in_sight, values.score_pairs, values.large, NORMAL),
+    "more": ("keys", "queries", "neither"),
+    "queries": REMAINDERS,
+    "keys": REMAINDERS,
+    "dtype": tuple(DTYPES),
+    "layout": ("padded", "contiguous"),
+    "tile": TILES,
+    "d": WIDTHS,
+    "scale": (OTHER_SCALE, 0.0),
+}
+"""`more`: whether there are more keys or more queries. `queries`, `keys`: how full the last tile is. A scale of 0 means 1 / sqrt(D)."""
+ANY_LENGTH = tuple(i / 64 for i in range(127))
+"""For `Space.wider`: shares of a tile that are missing, up to two tiles but one element."""
+WIDER = {
+    "tile": ((16, 16), (16, 32), (16, 64), (32, 16), (32, 32), (32, 64)),
+    "scale": (0.0, 0.0, 0.0, 0.05, 0.17, 0.41, 0.66, 0.9),
+    "queries": ANY_LENGTH,
+    "keys": ANY_LENGTH,
+}
+MANY_TILES = {"tile": (64, 64), "d": 32, "n_q": 227, "n_kv": 2203}
+MANY_KEYS = {"tile": (16, 128), "d": 16, "n_q": 11, "n_kv": 41_234, "dtype": "float32"}
+"""For `Space.largest`: cases longer than any fixed one."""
+
+
+def lengths(row: Row) -> dict[str, int]:
+    """N_Q and N_KV of a row of factors."""
+    if "n_q" in row:
+        return {"N_Q": row["n_q"], "N_KV": row["n_kv"]}
+    block_m, block_n = row["tile"]
+
+    def of(tiles: int, block: int, remainder: str | float) -> int:
+        return length(tiles * block, block, remainder, off_edges=False)
+
+    if row["more"] == "neither":
+        n = of(2, max(block_m, block_n), row["keys"])
+        return {"N_Q": n, "N_KV": n}
+    if row["more"] == "queries":
+        n_kv = of(2, block_n, row["keys"])
+        return {"N_Q": of(cdiv(n_kv, block_m) + 1, block_m, row["queries"]), "N_KV": n_kv}
+    tiles = max(row["family"].chunks, 3, 2 * block_m // block_n + 1)
+    return {"N_Q": of(2, block_m, row["queries"]), "N_KV": of(tiles, block_n, row["keys"])}
+
+
+def attention_space(
+    factors: Mapping[str, Sequence[Any]],
+    sizes: Callable[[Row], Mapping[str, int]] = lambda row: {},
+    flags: Callable[[Row], Mapping[str, Any]] = lambda row: {},
+    allowed: Callable[[Row], bool] = lambda row: True,
+    wider: Mapping[str, Sequence[Any]] = WIDER,
+    largest: Sequence[Mapping[str, Any]] = (MANY_TILES, MANY_KEYS),
+) -> Space:
+    """The space of `factors`: `FACTORS`, and the puzzle's own. These give the `sizes` and `flags` besides N_Q, N_KV, D and SCALE."""
+
+    def case(row: Row) -> Case:
+        meta = dict(zip(("BLOCK_M", "BLOCK_N"), row["tile"], strict=True))
+        scaled = {"SCALE": row["scale"]} if row["scale"] else {}
+        all_sizes = {**sizes(row), **lengths(row), "D": row["d"]}
+        return Case(all_sizes, meta, row["dtype"], row["family"], row["layout"], flags={**scaled, **flags(row)})
+
+    def possible(row: Row) -> bool:
+        if not allowed(row) or (row["family"] in IN_ORDER and row["more"] != "keys"):
+            return False
+        if row["more"] == "neither" and row["queries"] != row["keys"] and isinstance(row["keys"], str):
+            return False
+        return row["tile"] not in TILES or (row["dtype"], row["d"], row["tile"]) in SHAPES
+
+    return Space(factors, case, possible, wider, largest)
+
+
+attention_table = partial(table, families=values.FAMILIES)
+SCORE_CASES = attention_table("""
+        N_Q  N_KV  D    BLOCK_M  BLOCK_N  values              dtype     flags                 why
+        1    1     16   16       16
+        16   445   16   16       16       score_triples       -         SCALE=0.3
+        2    649   64   16       16       spike               float16   -                     more terms than a sum in 16 bits can hold
+        9    75    16   16       16       extreme_scores
+        9    75    128  16       16       extreme_scores      bfloat16
+        5    413   16   16       16       climbing_scores
+        5    173   16   16       16       climbing_scores     float16
+        7    85    16   16       16       one_way
+        9    41    64   16       16       near_overflow       float16
+        10   605   16   16       16       one_rise
+        10   349   16   16       16       one_rise            float16
+        5    41    16   16       16       overflowing_scores  float16   SCALE=0.000244140625
+        3    1103  16   16       16       -                   float16
+        19   263   32   32       64       constant            bfloat16
+""")
+"""Cases of one head that matter in their own right to every forward pass."""
+PLAIN_CASES = (
+    *SCORE_CASES,
+    *attention_table("""
+        N_Q  N_KV  D   BLOCK_M  BLOCK_N  values                dtype     layout  on   why
+        48   80    16  32       64       -                     -         -       -    16 divides every size, a tile divides none
+        270  20    16  16       16       score_pairs_in_sight
+        2    2083  64  64       32       spike                 bfloat16  padded  -    more terms than a sum in 16 bits can hold
+        9    75    64  16       16       extreme_scores        float16
+        5    61    16  16       16       vast_scores           -         -       cpu
+        7    85    16  16       16       nearly_level
+        9    41    16  16       16       near_overflow
+        19   41    16  16       16       constant
+    """),
+)
+"""Those that matter as they are to kernels without flags."""
+
+
+def extended(
+    cases: Iterable[Case], sizes: Mapping[str, int] = NOTHING, flags: Mapping[str, Scalar] = NOTHING
+) -> tuple[Case, ...]:
+    """The same cases with more `sizes`, in front of their own, and with the default `flags`."""
+    return tuple(replace(case, sizes={**sizes, **case.sizes}, flags={**flags, **case.flags}) for case in cases)
