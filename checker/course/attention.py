@@ -66,11 +66,9 @@ def attention(
     `seen` is broadcastable to [..., N_Q, N_KV], True where a query may attend to a key.
     """
     if q.dim() > 2:  # one head after another: the scores of all heads would not fit in a laptop's memory
-        of_head = [None] * len(q) if seen is None else seen.expand(*q.shape[:-1], k.shape[-2])
-        o, lse = zip(
-            *(attention(*head, scale, some) for *head, some in zip(q, k, v, of_head, strict=True)), strict=True
-        )
-        return torch.stack(o), torch.stack(lse)
+        of_head = [seen] * len(q) if seen is None else seen.expand(*q.shape[:-1], k.shape[-2])
+        parts = [attention(*head, scale, of_head[i]) for i, head in enumerate(zip(q, k, v, strict=True))]
+        return torch.stack([o for o, _ in parts]), torch.stack([lse for _, lse in parts])
     s = (q @ k.transpose(-1, -2)) * scale
     if seen is not None:
         s = s.masked_fill(~seen, -torch.inf)

@@ -218,9 +218,20 @@ gradient_table = partial(table, families=(*values.FAMILIES, many_small), flags=F
 
 def gradient_space(n_q: tuple[int, int], n_kv: tuple[int, int], longest_tile: tuple[int, int]) -> Space:
     """Small cases that cover all values of the factors in pairs, and drawn cases, of which the last two have these lengths."""
-    one_batch = {"batches": 1, "n_q": n_q[0], "n_kv": n_kv[0]}
-    # so many terms do not fit in float16, nor large ones in float32
-    longest = {"batches": 1, "heads": (1, 1), "n_q": n_q[1], "n_kv": n_kv[1], "dtype": "float32", "family": NORMAL}
+    many_tiles = {"batches": 1, "heads": (2, 1), "n_q": n_q[0], "n_kv": n_kv[0], "tile": (32, 32), "d": 32}
+    longest = {
+        "batches": 1,
+        "heads": (1, 1),
+        "n_q": n_q[1],
+        "n_kv": n_kv[1],
+        "tile": longest_tile,
+        "d": 16,
+        # so many terms do not fit in float16, nor large ones in float32
+        "dtype": "float32",
+        "family": NORMAL,
+        # rows side by side, so that the judge can move them far apart
+        "layout": "transposed",
+    }
     return heads_space(
         {
             **HEADS_FACTORS,
@@ -228,10 +239,7 @@ def gradient_space(n_q: tuple[int, int], n_kv: tuple[int, int], longest_tile: tu
             "family": (values.large, NORMAL, values.negative, values.positive),
         },
         allowed=lambda row: row["batches"] * row["heads"][0] <= 8,  # more heads take long
-        largest=(
-            {**one_batch, "heads": (2, 1), "tile": (32, 32), "d": 32},
-            {**longest, "tile": longest_tile, "d": 16},
-        ),
+        largest=(many_tiles, longest),
     )
 
 

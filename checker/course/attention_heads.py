@@ -294,8 +294,10 @@ def few_programs(row: Row) -> bool:
 
 
 def forward_space(factors: Mapping[str, Sequence[Any]]) -> Space:
-    many_tiles, many_keys = {"batches": 2, "heads": (2, 1)}, {"batches": 1, "heads": (1, 1)}
-    return heads_space(factors, few_programs, (MANY_TILES | many_tiles, MANY_KEYS | many_keys))
+    many_tiles = MANY_TILES | {"batches": 2, "heads": (2, 1)}
+    # rows side by side, so that the judge can move the keys far apart
+    many_keys = MANY_KEYS | {"batches": 1, "heads": (1, 1), "layout": "transposed"}
+    return heads_space(factors, few_programs, (many_tiles, many_keys))
 
 
 heads_table = partial(attention_table, flags=FLAGS)

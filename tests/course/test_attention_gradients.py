@@ -1,39 +1,37 @@
-"""The gradients of attention: against automatic differentiation and finite differences, and what their cases hold."""
+"""The gradients of attention equal automatic differentiation and finite differences."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import combinations, product
-from random import Random
 
 import pytest
 import torch
 
 from checker.course import PUZZLES
-from checker.course.attention_cases import TILES, WIDTHS
-from checker.course.attention_gradients import MANY_SMALL, gradients
-from checker.course.attention_heads import heads_case, key_lengths, seen
-from checker.course.attention_inputs import attention, scale_of
+from checker.course.attention import attention
+from checker.course.attention_gradients import gradients, many_small
+from checker.course.attention_heads import key_lengths, seen
+from checker.course.attention_values import scale_of
 from checker.judge.comparison import error_against
 from checker.puzzle import DTYPES, Case, Tensors
-from tests.course.test_attention_cases import factors
+from tests.course.attention import heads_case
 
 NAMES = ("attention_dkdv", "attention_dq")
 SETTINGS = [
-    heads_case(2, (4, 2), (5, 7), 16, (16, 16)),
-    heads_case(3, (3, 1), (9, 6), 16, (16, 16), {"IS_CAUSAL": True, "SCALE": 0.3}, layout="strided"),
-    heads_case(3, (2, 2), (6, 9), 16, (16, 16), {"IS_CAUSAL": True, "RAGGED": 1}, layout="transposed"),
-    heads_case(3, (2, 1), (4, 8), 16, (16, 16), {"RAGGED": 2}, family="negative"),
-    heads_case(1, (8, 1), (3, 5), 16, (16, 16), family="large"),
+    heads_case(2, (4, 2), (5, 7), 16, 16),
+    heads_case(3, (3, 1), (9, 6), 16, 16, {"IS_CAUSAL": True, "SCALE": 0.3}, layout="strided"),
+    heads_case(3, (2, 2), (6, 9), 16, 16, {"IS_CAUSAL": True, "RAGGED": 1}, layout="transposed"),
+    heads_case(3, (2, 1), (4, 8), 16, 16, {"RAGGED": 2}, family="negative"),
+    heads_case(1, (8, 1), (3, 5), 16, 16, family="large"),
 ]
 
 
-def given(case: Case) -> Tensors:
+def inputs_of(case: Case) -> Tensors:
     """All inputs in float64, the log-sum-exp and Δ not rounded to float32."""
     tensors = PUZZLES["attention_dq"].make(case)
-    found = {n: t.double() if t.is_floating_point() else t for n, t in tensors.items() if n != "dq_ptr"}
-    o, lse = forward(case, found, found["q_ptr"], found["k_ptr"], found["v_ptr"])
-    return found | {"lse_ptr": lse, "delta_ptr": (o * found["do_ptr"]).sum(-1)}
+    exact = {n: t.double() if t.is_floating_point() else t for n, t in tensors.items() if n != "dq_ptr"}
+    o, lse = forward(case, exact, exact["q_ptr"], exact["k_ptr"], exact["v_ptr"])
+    return exact | {"lse_ptr": lse, "delta_ptr": (o * exact["do_ptr"]).sum(-1)}
 
 
 def forward(
@@ -44,37 +42,36 @@ def forward(
     return attention(q, k, v, scale_of(case), seen(case, tensors["key_lengths_ptr"]))
 
 
-@pytest.mark.parametrize("case", SETTINGS, ids=lambda case: case.name)
-def test_automatic_differentiation_gives_the_same(case):
-    tensors = given(case)
-    q, k, v = (tensors[f"{name}_ptr"].clone().requires_grad_() for name in "qkv")
-    o, _ = forward(case, tensors, q, k, v)
-    theirs = torch.autograd.grad(o, (q, k, v), tensors["do_ptr"])
-    for ours, expected in zip(gradients(case, tensors), theirs, strict=True):
-        # a query that sees nothing gives NaN there, and the gradients of nothing are 0
-        expected = expected.nan_to_num(0.0)
-        size = float(expected.abs().max())
-        torch.testing.assert_close(ours, expected, rtol=1e-9, atol=1e-11 * size)
+def test_automatic_differentiation_gives_the_same():
+    for case in SETTINGS:
+        tensors = inputs_of(case)
+        q, k, v = (tensors[f"{name}_ptr"].clone().requires_grad_() for name in "qkv")
+        o, _ = forward(case, tensors, q, k, v)
+        theirs = torch.autograd.grad(o, (q, k, v), tensors["do_ptr"])
+        for ours, expected in zip(gradients(case, tensors), theirs, strict=True):
+            # a query that sees nothing gives NaN there, and here a gradient of 0
+            expected = expected.nan_to_num(0.0)
+            size = float(expected.abs().max())
+            torch.testing.assert_close(ours, expected, rtol=1e-9, atol=1e-11 * size)
 
 
-@pytest.mark.parametrize("case", SETTINGS[:4], ids=lambda case: case.name)
-def test_finite_differences_give_the_same(case):
-    """Along random directions: what the sum of dO ∘ O grows by when one of q, k and v moves a little."""
-    tensors, step = given(case), 1e-5
-    found = gradients(case, tensors)
-    for name, gradient in zip("qkv", found, strict=True):
-        x = tensors[f"{name}_ptr"]
-        direction = torch.randn(x.shape, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
-        outputs = []
-        for sign in (1, -1):
-            moved = {n: tensors[f"{n}_ptr"] for n in "qkv"} | {name: x + sign * step * direction}
-            outputs.append(forward(case, tensors, **moved)[0])
-        slope = ((outputs[0] - outputs[1]) * tensors["do_ptr"]).sum() / (2 * step)
-        torch.testing.assert_close((gradient * direction).sum(), slope, rtol=1e-5, atol=1e-7)
+def test_finite_differences_give_the_same():
+    """The sum of dO ∘ O grows along random directions of q, k and v as the gradients say."""
+    for case in SETTINGS[:4]:
+        tensors, step = inputs_of(case), 1e-5
+        for name, gradient in zip("qkv", gradients(case, tensors), strict=True):
+            x = tensors[f"{name}_ptr"]
+            direction = torch.randn(x.shape, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+            outputs = []
+            for sign in (1, -1):
+                moved = {n: tensors[f"{n}_ptr"] for n in "qkv"} | {name: x + sign * step * direction}
+                outputs.append(forward(case, tensors, **moved)[0])
+            slope = ((outputs[0] - outputs[1]) * tensors["do_ptr"]).sum() / (2 * step)
+            torch.testing.assert_close((gradient * direction).sum(), slope, rtol=1e-5, atol=1e-7)
 
 
-def test_gradients_of_what_is_not_seen_are_0_and_no_error_is_allowed_there():
-    case = heads_case(3, (2, 1), (40, 23), 16, (16, 16), {"IS_CAUSAL": True, "RAGGED": 1})
+def test_unseen_queries_and_keys_have_a_gradient_of_exactly_0():
+    case = heads_case(3, (2, 1), (40, 23), 16, 16, {"IS_CAUSAL": True, "RAGGED": 1})
     lengths = key_lengths(case)
     assert sorted(lengths.tolist()) == [0, 17, 23]
     unseen = ~seen(case, lengths).any(dim=-1)[:, 0]  # [B, N_Q]
@@ -98,7 +95,7 @@ def test_gradients_of_what_is_not_seen_are_0_and_no_error_is_allowed_there():
 def test_two_by_three_by_hand():
     """Scores 0 and log 2: weights of a third, a third and a third, and of a quarter, a quarter and a half."""
     two = torch.log(torch.tensor(2.0, dtype=torch.float64))
-    case = heads_case(1, (1, 1), (2, 3), 2, (16, 16), {"SCALE": 1.0})
+    case = heads_case(1, (1, 1), (2, 3), 2, 16, {"SCALE": 1.0})
     q = torch.tensor([[0.0, 1.0], [1.0, 0.0]]).double()
     k = torch.tensor([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0]]).double() * two
     v, do = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]).double(), torch.tensor([[3.0, 0.0], [0.0, 4.0]]).double()
@@ -111,45 +108,14 @@ def test_two_by_three_by_hand():
     torch.testing.assert_close(dq, torch.tensor([[1 / 3, 0.0], [0.5, 0.0]]).double() * two)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_pair_of_factors_that_there_can_be_meets_in_some_case(name):
-    cases = [c for c in PUZZLES[name].cases if "cpu" in c.devices and tuple(c.meta.values()) in TILES]
-    families = ("large", "normal", "negative", "positive")
-    cases = [
-        c
-        for c in cases
-        if c.family.name in families and c.sizes["H_Q"] < 82 and c.layout in ("strided", "transposed", "contiguous")
-    ]
-    known = [factors(c) | {"family": c.family.name, "batches": c.sizes["B"]} for c in cases]
-    values = {factor: {case[factor] for case in known} for factor in known[0]}
-    assert values["d"] == set(WIDTHS)
-    assert values["tile"] == set(TILES)
-    assert values["dtype"] == set(DTYPES)
-    assert values["group"] == {1, 2, 3, 8}
-    assert values["ragged"] == {0, 1, 2}
-    for one, other in combinations(values, 2):
-        if {one, other} & {"batches"} or "other" in (one, other):  # eight heads come in one text only
-            continue
-        met = {(case[one], case[other]) for case in known}
-        for x, y in product(values[one], values[other]):
-            assert (x, y) in met, f"{one} {x} with {other} {y}"
-
-
-def test_lengths_end_inside_a_tile_at_its_end_after_one_key_and_before_the_first():
-    found = set()
-    for case in (c for c in PUZZLES["attention_dkdv"].cases if "cpu" in c.devices):
-        n, block = case.sizes["N_KV"], case.meta["BLOCK_N"]
-        for length in key_lengths(case).tolist():
-            found.add(length if length < 2 else "all" if length == n else "full" if length % block == 0 else "inside")
-    assert found == {0, 1, "all", "full", "inside"}
-
-
-@pytest.mark.parametrize(("name", "along", "tile"), [("attention_dkdv", "N_Q", "BLOCK_M"), ("attention_dq", "N_KV", "BLOCK_N")])  # fmt: skip
-def test_the_long_cases_lose_what_is_small_in_a_sum_of_16_bits(name, along, tile):
+@pytest.mark.parametrize(
+    ("name", "along", "tile"), [("attention_dkdv", "N_Q", "BLOCK_M"), ("attention_dq", "N_KV", "BLOCK_N")]
+)
+def test_a_sum_in_16_bits_fails_the_long_cases(name, along, tile):
     """The reference itself, its terms added tile by tile and rounded every time."""
     puzzle = PUZZLES[name]
     for dtype in ("float16", "bfloat16"):
-        (case,) = (c for c in puzzle.cases if c.family.name == MANY_SMALL and c.dtype == dtype and c.sizes["H_Q"] == 1)
+        (case,) = (c for c in puzzle.cases if c.family == many_small and c.dtype == dtype and c.sizes["H_Q"] == 1)
         assert case.sizes[along] > 40 * case.meta[tile]
         tensors = puzzle.make(case)
         whole = puzzle.reference(case, tensors)
@@ -168,16 +134,9 @@ def test_the_long_cases_lose_what_is_small_in_a_sum_of_16_bits(name, along, tile
             assert error_against(puzzle, case, output, total, whole[output]).max() > 2, (output, dtype)
 
 
-@pytest.mark.parametrize(("name", "along"), [("attention_dkdv", "N_Q"), ("attention_dq", "N_KV")])
-def test_the_last_drawn_case_has_the_longest_walk(name, along):
-    for seed in range(20):
-        *_, last = PUZZLES[name].drawn(Random(seed))
-        assert all(last.sizes[along] > case.sizes[along] for case in PUZZLES[name].cases if "cpu" in case.devices)
-
-
-def test_tiles_that_nobody_sees_cost_nothing():
+def test_the_budget_leaves_out_tiles_that_no_query_sees():
     """Four tiles of keys: under a causal mask they are seen by four, three, two and one tile of queries."""
-    puzzle, case = PUZZLES["attention_dkdv"], heads_case(1, (2, 1), (64, 64), 16, (16, 16), {"IS_CAUSAL": True})
+    puzzle, case = PUZZLES["attention_dkdv"], heads_case(1, (2, 1), (64, 64), 16, 16, {"IS_CAUSAL": True})
     assert puzzle.budget(case)["q_ptr"].loaded == 2 * (4 + 3 + 2 + 1) * 16 * 16 * 4
     longer = replace(case, sizes={**case.sizes, "N_KV": 80})  # keys before the first query: all see the first two tiles
     assert puzzle.budget(longer)["q_ptr"].loaded == 2 * (4 + 4 + 3 + 2 + 1) * 16 * 16 * 4

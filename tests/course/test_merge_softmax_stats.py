@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 import torch
 
-from checker.course.family_words import case_of
+from checker.course.families import empty
 from checker.course.merge_softmax_stats import PUZZLE, partials
 from checker.puzzle import Case
 
 
 def case(m: int, n: int, splits: int, **more) -> Case:
-    return case_of({"M": m, "N": n, "SPLITS": splits}, {"BLOCK_S": 16}, **more)
+    return Case({"M": m, "N": n, "SPLITS": splits}, {"BLOCK_S": 16}, **more)
 
 
 @pytest.mark.parametrize(("n", "splits"), [(12, 3), (13, 3), (5, 7), (1, 1), (40, 13)])
@@ -43,7 +43,7 @@ def test_an_empty_part_is_minus_infinity_and_zero():
 
 
 def test_an_empty_row_is_minus_infinity_and_zero_without_nan():
-    one = case(4, 20, 6, family="empty")
+    one = case(4, 20, 6, family=empty)
     tensors = PUZZLE.make(one)
     merged = PUZZLE.reference(one, {name: tensors[name].double() for name in ("m_part_ptr", "l_part_ptr")})
     assert (merged["m_ptr"][::2] == -torch.inf).all()

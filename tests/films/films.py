@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from checker.course import PUZZLES
+from checker.course import PUZZLES, attention_values, families
 from checker.course.diagrams import flowing
-from checker.course.family_words import FAMILIES
 from checker.films.diagram import Diagram
 from checker.films.film_data import FilmData, film_data
 from checker.films.flaws import Flaws, WrongOutput
 from checker.films.page import film_html
 from checker.misconceptions import bank
-from checker.puzzle import Case, FilmSpec, Launch, Puzzle
+from checker.puzzle import NORMAL, Case, Family, FilmSpec, Launch, Puzzle
 from checker.simulator import simulate
 from checker.simulator.trace import SimulateOptions, Trace
 from checker.submission.kernel import KernelSource, Piece
@@ -70,11 +69,17 @@ def moved(name: str, line: str, after: str) -> KernelSource:
     return replace(source, source="".join(lines))
 
 
+def families_of(name: str) -> dict[str, Family]:
+    """The families of values of an attention or a softmax puzzle, by name."""
+    every = attention_values.FAMILIES if "attention" in name else families.FAMILIES
+    return {family.name: family for family in (NORMAL, *every)}
+
+
 def shoot(name: str, source: KernelSource, tmp: Path, **changes: Any) -> Shot:
     """Run a kernel at the film's case, with `changes` to the case."""
     puzzle = PUZZLES[name]
     if "family" in changes:
-        changes["family"] = FAMILIES[changes["family"]]
+        changes["family"] = families_of(name)[changes["family"]]
     case = replace(puzzle.film.case, **changes)
     tensors = puzzle.make(case)
     for output in puzzle.outputs:

@@ -11,16 +11,16 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from checker import gpu
 from checker.course import PUZZLES
-from checker.course.attention_inputs import attention
-from checker.course.family_words import FAMILIES
+from checker.course.attention import attention
+from checker.course.attention_values import negative, positive, ramp
 from checker.judge.comparison import error_against
-from checker.puzzle import Case
+from checker.puzzle import NORMAL, Case, Family
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("cuda")]
 
 NAMES = ("flash_attention", "flash_attention_v1", "flash_attention_heads")
 BACKENDS = (SDPBackend.MATH, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.FLASH_ATTENTION, SDPBackend.CUDNN_ATTENTION)
-FAMILIES = ("normal", FAMILIES["ramp"], "negative", "positive")
+FAMILIES = (NORMAL, ramp, negative, positive)
 SMALL = [(1, 16, 16), (17, 16, 16), (65, 32, 32), (100, 64, 32), (129, 32, 64), (257, 16, 64)]  # N, D, tile
 LARGE = [(1031, 64, 64), (2048, 128, 64), (4099, 64, 128)]
 USUAL = (("float32", True), ("float16", True), ("bfloat16", False))
@@ -30,10 +30,10 @@ COMPILED += [(size, dtype, causal) for size in LARGE for dtype, causal in USUAL[
 COMPILED += [(LARGE[0], "float32", True)]
 
 
-def heads_case(n: int, d: int, tile: int, dtype: str, causal: bool, family: str, group: int = 1) -> Case:
+def heads_case(n: int, d: int, tile: int, dtype: str, causal: bool, family: Family, group: int = 1) -> Case:
     sizes = {"B": 2, "H_Q": 4, "H_KV": 4 // group, "N_Q": n, "N_KV": n, "D": d}
     flags = {"IS_CAUSAL": causal, "RAGGED": False}
-    return Case(sizes, {"BLOCK_M": tile, "BLOCK_N": min(tile, 64)}, dtype, FAMILIES[family], "transposed", flags=flags)
+    return Case(sizes, {"BLOCK_M": tile, "BLOCK_N": min(tile, 64)}, dtype, family, "transposed", flags=flags)
 
 
 def by_pytorch(case: Case, tensors: dict[str, torch.Tensor], backend: SDPBackend) -> torch.Tensor | None:
@@ -103,7 +103,7 @@ def assert_right_and_the_same_every_time(kernels, name: str, case: Case, warps: 
 def test_tiles_warps_and_stages_change_nothing(kernels, block_m, block_n, warps, stages, d, dtype):
     """A pipelined product whose left operand is in registers raced in Triton 3.6; other versions were wrong with eight warps."""
     meta = {"BLOCK_M": block_m, "BLOCK_N": block_n}
-    case = Case({"N_Q": 1031, "N_KV": 4099, "D": d}, meta, dtype, FAMILIES["ramp"])
+    case = Case({"N_Q": 1031, "N_KV": 4099, "D": d}, meta, dtype, ramp)
     assert_right_and_the_same_every_time(kernels, "flash_attention", case, warps, stages)
 
 
@@ -113,7 +113,7 @@ def test_causal_grouped_heads_with_other_tiles(kernels, block_m, block_n, warps,
     puzzle, d = PUZZLES["flash_attention_heads"], 64
     meta = {"BLOCK_M": block_m, "BLOCK_N": block_n}
     sizes = {"B": 2, "H_Q": 4, "H_KV": 2, "N_Q": 1500, "N_KV": 1031, "D": d}
-    case = Case(sizes, meta, "bfloat16", FAMILIES["ramp"], "transposed", flags={"IS_CAUSAL": True, "RAGGED": True})
+    case = Case(sizes, meta, "bfloat16", ramp, "transposed", flags={"IS_CAUSAL": True, "RAGGED": True})
     tensors = puzzle.make(case)
     launch = with_options(puzzle.launch(case, tensors, meta), warps, stages)
     first, second = (gpu.launch_kernel(kernels[puzzle.name], launch) for _ in range(2))
@@ -131,5 +131,5 @@ def test_causal_grouped_heads_with_other_tiles(kernels, block_m, block_n, warps,
 def test_the_first_loop_order_reads_what_it_stored(kernels, block_m, block_n, warps):
     """Two visits of one program share state through memory, so a missing barrier makes launches differ."""
     meta = {"BLOCK_M": block_m, "BLOCK_N": block_n}
-    case = Case({"H": 64, "N_Q": 777, "N_KV": 1031, "D": 64}, meta, "bfloat16", FAMILIES["ramp"])
+    case = Case({"H": 64, "N_Q": 777, "N_KV": 1031, "D": 64}, meta, "bfloat16", ramp)
     assert_right_and_the_same_every_time(kernels, "flash_attention_v1", case, warps, 1)

@@ -17,10 +17,11 @@ import torch
 
 from checker import gpu
 from checker.course import PUZZLES
-from checker.course.attention_heads import heads_case, key_lengths, seen
-from checker.course.attention_inputs import scale_of
+from checker.course.attention_heads import key_lengths, seen
+from checker.course.attention_values import scale_of
 from checker.judge.comparison import error_against
 from checker.puzzle import DTYPES, Case, Launch, Puzzle, Tensors
+from tests.course.attention import heads_case
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("cuda")]
 
@@ -56,10 +57,10 @@ class Expected(NamedTuple):
 def expected(n: int, d: int, dtype: str, causal: bool) -> Expected:
     """Below 4096, more queries than keys, so that some see nothing, and key lengths that cut a text short or leave it empty."""
     if n == 4096:
-        case = heads_case(1, (2, 1), (n, n), d, (64, 64), {"IS_CAUSAL": causal}, dtype=dtype)
+        case = heads_case(1, (2, 1), (n, n), d, 64, {"IS_CAUSAL": causal}, dtype=dtype)
     else:
         flags = {"IS_CAUSAL": causal, "RAGGED": 1}
-        case = heads_case(3, (4, 2), (n, max(1, n - n // 4)), d, (64, 64), flags, dtype=dtype, layout="transposed")
+        case = heads_case(3, (4, 2), (n, max(1, n - n // 4)), d, 64, flags, dtype=dtype, layout="transposed")
     inputs: Tensors = {}
     scales = {}
     for name in NAMES:
