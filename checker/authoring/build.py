@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import torch
@@ -116,9 +115,9 @@ def puzzle(
     tolerance: Mapping[str, Tolerance],
     film: FilmSpec,
     cases: Sequence[Case],
-    grid: Callable[[Numbers], tuple[int, ...]] = lambda n: (),
-    reads: Mapping[str, Times] = NOTHING,
-    writes: Mapping[str, Times] = NOTHING,
+    grid: Callable[[Numbers], tuple[int, ...]],
+    reads: Mapping[str, Times],
+    writes: Mapping[str, Times],
     space: Space | None = None,
     points: int = 0,
     because: Mapping[str, str] = NOTHING,
@@ -129,10 +128,6 @@ def puzzle(
     long: tuple[Long, ...] = (),
     many: tuple[Many, ...] = (),
     parts: tuple[Part, ...] = (),
-    launch: Callable[[Case, Tensors, Mapping[str, Scalar]], Launch] | None = None,
-    budget: Callable[[Case], Mapping[str, Allowance]] | None = None,
-    drawn: Callable[[Random], tuple[Case, ...]] | None = None,
-    outputs: tuple[str, ...] = (),
 ) -> Puzzle:
     """The puzzle of a course file. Its name is the file's; its page lies beside it, and its solution in `solutions/`.
 
@@ -152,19 +147,19 @@ def puzzle(
         parameters=signature.parameters,
         notebook=notebook,
         points=points,
-        outputs=outputs or contract.outputs,
+        outputs=contract.outputs,
         text=page(path.with_suffix(".md")),
         cases=Cases(space, cases),
         make=make,
         reference=reference,
-        launch=launch or contract.launch,
-        budget=budget or contract.budget,
+        launch=contract.launch,
+        budget=contract.budget,
         scale=scale,
         tolerance=tolerance,
         film=film,
         output_tolerance=output_tolerance,
         long=long,
         many=many,
-        drawn=drawn or (space.draw if space else lambda random: ()),
+        drawn=space.draw if space else lambda random: (),
         parts=parts,
     )
