@@ -28,7 +28,7 @@ from tools.mutants.sources import function_of
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = (ROOT / "CONTRIBUTING.md").read_text()
 EXAMPLE = ROOT / "tests" / "example_puzzle"
-COPIED = ("checker", "notebooks/src", "solutions", "tests/judge", "tools")
+COPIED = ("checker", "classroom", "notebooks/src", "solutions", "tests/judge", "tools")
 TOUCHED = ("solutions/", "checker/course/", "checker/misconceptions/", "notebooks/src/")
 
 AFTERWARDS = '''

@@ -99,7 +99,9 @@ class Libdevice(Operations):
         self, library: str, path: str, symbol: str, operands: Sequence[Handle], type_: Any, is_pure: bool
     ) -> Handle:
         if symbol not in _BY_SYMBOL:
-            raise Unsupported(f"{symbol.removeprefix('__nv_')} of libdevice is not simulated. Use the functions of tl.")
+            raise Unsupported(
+                f"The simulator has no libdevice function `{symbol.removeprefix('__nv_')}`. Use the functions of tl."
+            )
         name, compute, wide = _BY_SYMBOL[symbol]
         numbers = [np.asarray(h.data) for h in operands]
         if wide:
