@@ -1,5 +1,7 @@
 """Write the `Seen in:` label of every wrong kernel: the smallest case in which the judge catches it and gives it its name.
 
+A kernel that only several cases together tell apart from other mistakes gets no case of its own.
+
 Run it after changing a puzzle's cases or its page of wrong kernels:
 
     python tools/seen_in.py row_softmax online_softmax
@@ -29,7 +31,7 @@ from checker.judge.launches import prepare
 from checker.judge.likeness import behaviour
 from checker.judge.outcome import Candidate
 from checker.judge.runner import Runner
-from checker.misconceptions import FAR_OFFSETS, ROOT, Misconception, bank, quick
+from checker.misconceptions import FAR_OFFSETS, ROOT, SEVERAL_CASES, Misconception, bank, quick
 from checker.puzzle import Case, Puzzle
 from checker.sandbox import Sandbox
 from checker.submission.kernel import KernelSource
@@ -73,7 +75,7 @@ def problem(puzzle: Puzzle, wrong: Misconception, runner: Runner) -> str:
 
 
 def seen_in(puzzle: Puzzle, runner: Runner) -> dict[str, str]:
-    """The case for each wrong kernel. Raises LookupError for one that no case gives its name."""
+    """The label of each wrong kernel. Raises LookupError for one that all cases together do not give its name."""
     used: list[Case] = []
     candidates = {wrong: failing_cases(puzzle, wrong, used, runner) for wrong in bank(puzzle.name)}
     names: dict[str, str] = {}
@@ -89,7 +91,10 @@ def seen_in(puzzle: Puzzle, runner: Runner) -> dict[str, str]:
         pending = [wrong for wrong in pending if problems[wrong]]
         if not pending:
             return names
-    raise LookupError(f"{puzzle.name}: " + "; ".join(f"{wrong.name} {problems[wrong]}" for wrong in pending))
+    problems = {wrong: problem(puzzle, wrong, runner) for wrong in pending}
+    if any(problems.values()):
+        raise LookupError(f"{puzzle.name}: " + "; ".join(f"{wrong.name} {problems[wrong]}" for wrong in pending))
+    return names | {wrong.name: SEVERAL_CASES for wrong in pending}
 
 
 def write(name: str) -> str:

@@ -4,8 +4,8 @@
 
 - **Believed**, **Instead** and, optionally, **Try**.
 - **Gate**: the gate that should catch it, or several that may.
-- **Seen in**: the case that exposes it, written by ``tools/seen_in.py``. A kernel that fails only far from the start of memory has
-  `FAR_OFFSETS` here.
+- **Seen in**: the case that exposes it, written by ``tools/seen_in.py``; `FAR_OFFSETS` for a kernel that fails only far from the start
+  of memory, and `SEVERAL_CASES` for one that no single case tells apart from other mistakes.
 - **Same as**: names of other kernels with the same behaviour.
 - **Noise**: how far two kernels with this mistake may differ by rounding, relative to the largest element of a row.
 - **On a GPU**: why the mistake cannot be seen there.
@@ -30,7 +30,7 @@ SOLUTIONS = ROOT.parent.parent / "solutions"
 GATES = ("source", "compile", "values", "memory", "traffic", "gpu")
 """The gates that can stop a kernel, in order."""
 _LABELS = ("Believed", "Instead", "Try", "Gate", "Seen in", "Same as", "Noise", "On a GPU")
-FAR_OFFSETS = "offsets past 2³¹"
+FAR_OFFSETS, SEVERAL_CASES = "offsets past 2³¹", "several cases together"
 SMALLEST = 4
 """How many of a puzzle's smallest cases `quick` adds to those that the page names."""
 
@@ -95,7 +95,7 @@ def _misconception(entry: pages.Entry, puzzle: str, kernel: str, names: Collecti
     noise = labels.get("Noise", "0")
     problems += [f"**Noise:** is no number: {noise}"] if not re.fullmatch(r"[\d.e-]+", noise) else []
     seen_in = labels.get("Seen in", "")
-    if seen_in not in ("", FAR_OFFSETS, *(case.name for case in PUZZLES[puzzle].cases)):
+    if seen_in not in ("", FAR_OFFSETS, SEVERAL_CASES, *(case.name for case in PUZZLES[puzzle].cases)):
         problems.append(f"seen in `{seen_in}`, which is no case: run `python tools/seen_in.py {puzzle}`")
     problems += ["no line carries the mistake: mark it with # wrong"] if not entry.wrong_lines else []
     if problems:
