@@ -22,7 +22,7 @@ from checker.course.attention_heads import (
     programs,
     visible_keys,
 )
-from checker.puzzle import Case
+from checker.puzzle import Case, Part
 
 SIZES = {**ONE_HEAD, "N_Q": 128, "N_KV": 128, "D": 16}
 
@@ -74,5 +74,5 @@ PUZZLE = forward(
     film=film(
         Case(SIZES, {"BLOCK_M": 32, "BLOCK_N": 32}, family=values.ramp, flags={"IS_CAUSAL": True, "RAGGED": 0}),
     ),
-    parts=parts("o_ptr", "lse_ptr"),
+    parts=(*parts("o_ptr"), Part("lse", "the log-sum-exp", lambda case: True, ("o_ptr", "lse_ptr"))),
 )

@@ -88,7 +88,8 @@ def test_a_flag_that_makes_it_right_is_named(runner):
         kernel, "acc = tl.zeros([BLOCK_M, D], tl.float32)", "acc = tl.zeros([BLOCK_M, D], tl.float32) + IS_CAUSAL"
     )
     case = next(c for c in puzzle.cases if c.flags["IS_CAUSAL"])
-    case = replace(case, family=NORMAL, layout="contiguous")  # their changes would be named first
+    # changes of these would be named first
+    case = replace(case, dtype="float32", family=NORMAL, layout="contiguous", flags={**case.flags, "SCALE": 0.0})
     said = what_turns_it_right(Candidate(puzzle, wrong, runner), prepare(puzzle, case), lambda o: not o.right)
     assert "with IS_CAUSAL = False it is right" in said or "also with IS_CAUSAL = False" in said
 
