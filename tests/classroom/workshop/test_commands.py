@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -121,7 +122,8 @@ def test_a_rehearsal_plays_a_class_to_its_end(tmp_path: Path) -> None:
     live.go_to(1)
     steps: list[int] = []
     live.go_to = lambda step: (steps.append(step), LiveClass.go_to(live, step))[1]  # type: ignore[method-assign]
-    asyncio.run(rehearsal.play(Server(live), learners=10, speed=1e6))
+    with ThreadPoolExecutor(1) as thread:  # Playwright keeps an event loop running in the thread of the tests
+        thread.submit(asyncio.run, rehearsal.play(Server(live), learners=10, speed=1e6)).result()
     assert steps == [2], "an instructor who went on early is not taken back"
     counts = live.room.counts("vector_add", time.time())
     assert counts["passed"] >= 6, "most of a class passes in the end"
