@@ -113,7 +113,7 @@ def asserts(puzzle: str) -> list[str]:
     made = []
     for number, values in enumerate(INPUTS):
         lines = [
-            f"_ = torch.manual_seed({number})",  # otter compares what is printed
+            f"_ = torch.manual_seed({number})",
             f"x = {values}",
             "y = torch.full_like(x, float('nan'))",
             f"{puzzle}_kernel{LAUNCH[puzzle]}",

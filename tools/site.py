@@ -206,7 +206,9 @@ def write_sources(folder: Path, notebooks: dict[str, NotebookNode]) -> None:
     (folder / "notebooks").mkdir()
     for name, notebook in notebooks.items():
         nbformat.write(with_figures_in(folder / "notebooks", still(notebook)), folder / "notebooks" / f"{name}.ipynb")
-    films = {puzzle.name: film_of(puzzle, notebooks[puzzle.notebook]) for puzzle in LADDER if puzzle.notebook in notebooks}  # fmt: skip
+    films = {
+        puzzle.name: film_of(puzzle, notebooks[puzzle.notebook]) for puzzle in LADDER if puzzle.notebook in notebooks
+    }
     (folder / "index.md").write_text(front_page(films), "utf-8")
 
 

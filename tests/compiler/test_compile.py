@@ -20,9 +20,16 @@ def test_request_says_what_the_jit_would_say() -> None:
     launch = Launch((1,), {"a_ptr": x, "b_ptr": x[3:], **numbers}, {"BLOCK": 16}, ("a_ptr",), {"num_warps": 8})
     first, second = requests_for(launch, (*launch.arguments, "BLOCK"), (75, 90))
     assert dict(first.signature) == {
-        "a_ptr": "*bf16", "b_ptr": "*bf16", "n": "i32", "one": "constexpr", "odd": "i32", "wide": "i64", "scale": "fp32",
-        "flag": "u1", "BLOCK": "constexpr",
-    }  # fmt: skip
+        "a_ptr": "*bf16",
+        "b_ptr": "*bf16",
+        "n": "i32",
+        "one": "constexpr",
+        "odd": "i32",
+        "wide": "i64",
+        "scale": "fp32",
+        "flag": "u1",
+        "BLOCK": "constexpr",
+    }
     assert dict(first.constexprs) == {"one": 1, "BLOCK": 16}
     assert first.aligned == ("a_ptr", "n", "wide")
     assert dict(first.options) == {"num_warps": 8}

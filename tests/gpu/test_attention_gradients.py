@@ -130,7 +130,9 @@ def test_the_configurations_of_the_course_are_right_at_every_length(kernels, d, 
     assert wrong == []
 
 
-@pytest.mark.parametrize(("d", "dtype"), [(32, "bfloat16"), (64, "float32"), (64, "float16"), (64, "bfloat16"), (128, "bfloat16")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("d", "dtype"), [(32, "bfloat16"), (64, "float32"), (64, "float16"), (64, "bfloat16"), (128, "bfloat16")]
+)
 @pytest.mark.parametrize("configuration", FURTHER, ids=str)
 @pytest.mark.parametrize("name", NAMES)
 def test_tiles_warps_and_stages_that_a_learner_may_choose_change_nothing(kernels, name, configuration, d, dtype):

@@ -53,7 +53,7 @@ def test_control_flow():
         ('tl.inline_asm_elementwise("mov.b32 $0, $1;", "=r,r", [x], tl.float32, True, 1)', "assembly"),
     ],
     ids=["branch on a tile", "shapes", "unknown name", "size", "assertion", "exp of half", "assembly"],
-)  # fmt: skip
+)
 def test_errors_name_the_line_and_say_what_to_do(statement, words, tmp_path):
     kernel = kernel_of(tmp_path, statement)
     launch = Launch((1,), {"x_ptr": torch.zeros(64), "y_ptr": nans(64)}, {}, ("y_ptr",))

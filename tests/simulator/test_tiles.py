@@ -61,9 +61,17 @@ def test_four_dimensions_in_any_layout():
     for x in (contiguous, transposed, backwards, shared):
         sb, sh, sn, sd = x.stride()
         trace = run(
-            head_tile, (2, 2, 3), (), {"BLOCK_N": 8, "D": 4},
-            x_ptr=x, stride_b=sb, stride_h=sh, stride_n=sn, stride_d=sd, N=10,
-        )  # fmt: skip
+            head_tile,
+            (2, 2, 3),
+            (),
+            {"BLOCK_N": 8, "D": 4},
+            x_ptr=x,
+            stride_b=sb,
+            stride_h=sh,
+            stride_n=sn,
+            stride_d=sd,
+            N=10,
+        )
         assert trace.findings == []
         for event in trace.events:
             start, batch, head = event.program

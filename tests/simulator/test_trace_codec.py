@@ -136,9 +136,10 @@ def test_what_the_simulator_would_not_have_written_is_refused(
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"\xc0", b"\x90", b"\x80", b"\x03", b"\xa5trace", b"\xc1", b"\x91" * 100_000, b"\x81\xa1\xff\x01"],
+    "data",
+    [b"", b"\xc0", b"\x90", b"\x80", b"\x03", b"\xa5trace", b"\xc1", b"\x91" * 100_000, b"\x81\xa1\xff\x01"],
     ids=["nothing", "nil", "list", "map", "number", "text", "no msgpack", "deeply nested", "no UTF-8"],
-)  # fmt: skip
+)
 def test_what_is_no_trace_at_all_is_refused(data: bytes) -> None:
     with pytest.raises(MalformedTrace):
         decode(data)

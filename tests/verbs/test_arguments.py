@@ -45,7 +45,9 @@ def test_a_kernel_is_found_with_its_puzzle() -> None:
     assert source.kernel == "row_softmax_kernel"
 
 
-@pytest.mark.parametrize("given", ["row_softmax", "row_softmax_kernel", "solutions/row_softmax.py", Path("solutions/row_softmax.py")])  # fmt: skip
+@pytest.mark.parametrize(
+    "given", ["row_softmax", "row_softmax_kernel", "solutions/row_softmax.py", Path("solutions/row_softmax.py")]
+)
 @pytest.mark.parametrize("verb", ["check", "film", "xray", "bench"])
 def test_a_kernel_is_found_by_name_and_by_path(space: Workspace, verb: str, given: str | Path) -> None:
     puzzle, source = kernel_named(given, verb)
@@ -53,7 +55,9 @@ def test_a_kernel_is_found_by_name_and_by_path(space: Workspace, verb: str, give
     assert puzzle_named(given, "hint") is puzzle
 
 
-def test_a_name_means_the_kernel_of_the_session_where_there_is_one(space: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+def test_a_name_means_the_kernel_of_the_session_where_there_is_one(
+    space: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     session = SimpleNamespace(user_ns={"row_softmax_kernel": row_softmax_kernel})
     monkeypatch.setattr("checker.submission.notebook.shell", lambda: session)
     assert "def row_softmax_kernel(x_ptr):" in kernel_named("row_softmax", "check")[1].source

@@ -134,9 +134,13 @@ def test_tensor_cores_of_each_generation() -> None:
     dot = Dot(64, 64, 32, "f16", True)
     results = {
         "T4": result("T4", dots=(replace(dot, operands="f32", tensor_core=False),), tiles=(PLAIN,)),
-        "A100": result("A100", dots=(dot,), tensor_cores=(TensorCore("mma.sync", "m16n8k8", "tf32", 64),), tiles=(SWIZZLED,)),
-        "H100": result("H100", dots=(dot,), tensor_cores=(TensorCore("wgmma.mma_async", "m64n64k16", "f16", 4),), tiles=(HOPPER,)),
-    }  # fmt: skip
+        "A100": result(
+            "A100", dots=(dot,), tensor_cores=(TensorCore("mma.sync", "m16n8k8", "tf32", 64),), tiles=(SWIZZLED,)
+        ),
+        "H100": result(
+            "H100", dots=(dot,), tensor_cores=(TensorCore("wgmma.mma_async", "m64n64k16", "f16", 4),), tiles=(HOPPER,)
+        ),
+    }
     table_cells = cells(results)
     assert table_cells["tensor cores"] == ["none", "64 × mma.sync m16n8k8 tf32", "4 × wgmma m64n64k16 f16"]
     assert table_cells["products (tl.dot)"] == ["64×32 @ 32×64"] * 3

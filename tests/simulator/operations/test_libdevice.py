@@ -67,8 +67,24 @@ def computed(folder: Path, call: str, x: torch.Tensor) -> torch.Tensor:
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize(
     "name",
-    ["tanh", "rsqrt", "exp", "exp2", "log", "log2", "log1p", "expm1", "erf", "erfc", "sqrt", "sin", "cos", "round", "trunc"],
-)  # fmt: skip
+    [
+        "tanh",
+        "rsqrt",
+        "exp",
+        "exp2",
+        "log",
+        "log2",
+        "log1p",
+        "expm1",
+        "erf",
+        "erfc",
+        "sqrt",
+        "sin",
+        "cos",
+        "round",
+        "trunc",
+    ],
+)
 def test_one_argument(name: str, dtype: torch.dtype, tmp_path: Path) -> None:
     x = torch.linspace(0.05, 4, 16, dtype=dtype)
     wanted = getattr(torch, name)(x.double()).to(dtype)
