@@ -7,6 +7,7 @@ run on all other cases, and on additional ones outside the puzzle. A belief is n
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from random import Random
 
@@ -124,11 +125,14 @@ def _further_cases(puzzle: Puzzle, failing: Outcome) -> list[Prepared]:
 
     Two kernels that agree by chance on all of the puzzle's cases differ on these.
     """
-    cases = [replace(failing.case, dtype=dtype) for dtype in puzzle.tolerance if dtype != failing.case.dtype]
+    prepared = []
+    for dtype in puzzle.tolerance:
+        if dtype != failing.case.dtype:
+            with suppress(ValueError):  # float16 cannot hold the numbers of every case
+                prepared.append(prepare(puzzle, replace(failing.case, dtype=dtype)))
     draw = Random(puzzle.name)
     drawn = [case for _ in range(DRAWS) for case in puzzle.drawn(draw) if "cpu" in case.devices]
-    cases += sorted(drawn, key=volume)[:DRAWN_CASES]
-    return [prepare(puzzle, case) for case in cases]
+    return prepared + [prepare(puzzle, case) for case in sorted(drawn, key=volume)[:DRAWN_CASES]]
 
 
 def _only(left: Sequence[Misconception], source: KernelSource) -> Misconception | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from checker.course import LADDER, PUZZLES
@@ -83,3 +85,10 @@ tl.store(y_ptr + row * stride_ym + lanes, e / tl.sum(e, axis=0), mask=ok)
     assert verdict.diagnosis.line is not None
     line = source.source.splitlines()[verdict.diagnosis.line - 1]
     assert "other=0.0" in line or "tl.sum" in line
+
+
+def test_a_mistake_is_diagnosed_in_a_case_that_float16_cannot_hold(runner):
+    puzzle = PUZZLES["online_softmax"]
+    case = next(case for case in puzzle.cases if case.family.name == "chunk_triples")
+    wrong = next(wrong for wrong in bank(puzzle.name) if wrong.name == "finite_stand_in_kept")
+    assert judge(replace(puzzle, cases=(case,)), wrong.source, runner).status == "failed"
