@@ -89,6 +89,6 @@ tl.store(y_ptr + row * stride_ym + lanes, e / tl.sum(e, axis=0), mask=ok)
 
 def test_a_mistake_is_diagnosed_in_a_case_that_float16_cannot_hold(runner):
     puzzle = PUZZLES["online_softmax"]
-    case = next(case for case in puzzle.cases if case.family.name == "chunk_triples")
+    case = next(case for case in puzzle.cases if case.family.name == "utmost")
     wrong = next(wrong for wrong in bank(puzzle.name) if wrong.name == "finite_stand_in_kept")
     assert judge(replace(puzzle, cases=(case,)), wrong.source, runner).status == "failed"
