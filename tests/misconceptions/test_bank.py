@@ -16,6 +16,7 @@ from tests.misconceptions.kernels import problem
 BANKS = [puzzle for puzzle in LADDER if bank(puzzle.name)]
 
 
+@pytest.mark.timeout(3600)  # a page without `Seen in:` is judged on all cases
 @pytest.mark.parametrize("puzzle", BANKS, ids=lambda puzzle: puzzle.name)
 def test_wrong_kernels_are_caught_by_their_gate_and_named(puzzle, runner):
     few, problems = quick(puzzle), []
