@@ -45,7 +45,8 @@ def compiled(tmp_path: Path) -> Compiled:
 def test_failure_is_explained(compiled: Compiled, name: str) -> None:
     kind, words, source = CASES[name]
     capability = 90 if kind == "shared_memory" else 75 if kind == "accepted" else 80
-    result, early = compiled(name, capability), compiled(name, capability, front_end_only=True)
+    early = compiled(name, capability, front_end_only=True)  # first: Triton 3.6 would take a whole compilation from its cache
+    result = compiled(name, capability)
     assert early.ok == (result.ok or name in ONLY_IN_MACHINE_CODE)
     if not early.ok:
         assert (early.kind, early.line, early.message) == (result.kind, result.line, result.message)
