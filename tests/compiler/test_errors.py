@@ -45,7 +45,8 @@ def compiled(tmp_path: Path) -> Compiled:
 def test_failure_is_explained(compiled: Compiled, name: str) -> None:
     kind, words, source = CASES[name]
     capability = 90 if kind == "shared_memory" else 75 if kind == "accepted" else 80
-    early = compiled(name, capability, front_end_only=True)  # first: Triton 3.6 would take a whole compilation from its cache
+    # The front end first: Triton 3.6 would answer from the cache of a whole compilation.
+    early = compiled(name, capability, front_end_only=True)
     result = compiled(name, capability)
     assert early.ok == (result.ok or name in ONLY_IN_MACHINE_CODE)
     if not early.ok:
