@@ -9,7 +9,9 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
@@ -17,6 +19,7 @@ import torch.nn.functional as F
 import triton
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from checker import gpu
 from solutions.fast import attention, attention_backward, attention_fp8, attention_split, linear_attention, softmax
 
 Outputs = tuple[torch.Tensor, ...]
@@ -51,10 +54,12 @@ class Contest:
     missing: dict[str, str] = field(default_factory=dict)
 
     def add(self, name: str, make: Callable[[], Contestant | Run], kind: str = "peer") -> None:
-        """Add a contestant; if making it fails, it is missing, with the error."""
+        """Add a contestant; if making it fails, e.g. because a library is not installed, it is missing, with the error."""
         try:
             made = make()
             self.contestants.append(made if isinstance(made, Contestant) else Contestant(name, kind, made))
+        except ImportError:
+            self.missing[name] = "not installed"
         except Exception as error:
             message = str(error).partition("\n")[0][:120]
             self.missing[name] = f"failed: {type(error).__name__}: {message}"
@@ -66,13 +71,12 @@ class Contest:
         else:
             self.missing["FlexAttention"] = "left out: it compiles for long"
 
-    def add_gluon(self, module: str, make: Callable[[Any], Run]) -> None:
-        """Add a launcher in Gluon, if this Triton has Gluon and the GPU is a Hopper."""
-        launcher = of(f"solutions.fast.{module}", module) if torch.cuda.get_device_capability() == (9, 0) else None
-        if launcher is None:
-            self.missing["fast, in Gluon"] = "needs a Hopper GPU and Triton's Gluon"
+    def add_gluon(self, name: str, *arguments: object) -> None:
+        """Add a launcher in Gluon, on a Hopper."""
+        if torch.cuda.get_device_capability() == (9, 0):
+            self.add("fast, in Gluon", lambda: partial(module(f"solutions.fast.{name}", name), *arguments), "fast")
         else:
-            self.add("fast, in Gluon", lambda: make(launcher), "fast")
+            self.missing["fast, in Gluon"] = "needs a Hopper GPU"
 
 
 @dataclass(frozen=True)
@@ -87,38 +91,30 @@ class Case:
 # ------------------------------------------------------------------------------------------------------------ what they share
 
 
-def of(module: str, attribute: str) -> Any | None:
-    """An attribute of an optional library; None if it is not installed or has no such attribute."""
+def module(name: str, attribute: str) -> Any:
+    """An attribute of a module that may be missing. Raises ImportError."""
     try:
-        return getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError):
-        return None
+        return getattr(importlib.import_module(name), attribute)
+    except AttributeError as error:
+        raise ImportError(str(error)) from error
 
 
 def solution(name: str) -> Any:
     """The kernel of a plain solution."""
-    return getattr(importlib.import_module(f"solutions.{name}"), f"{name}_kernel")
+    return module(f"solutions.{name}", f"{name}_kernel")
 
 
 def best_of(make: Callable[..., Run], configs: Iterable[tuple[int, ...]]) -> tuple[Run, str]:
     """The fastest of a few configurations, by three launches each, as autotuning would find it. Raises RuntimeError if none runs."""
-    found: list[tuple[float, Run, str]] = []
+    clock, timed = gpu.Clock(), list[tuple[float, Run, str]]()
     for config in configs:
         run = make(*config)
-        try:
+        with suppress(triton.runtime.errors.OutOfResources, triton.CompilationError):
             run()
-            start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            start.record()
-            for _ in range(3):
-                run()
-            stop.record()
-            torch.cuda.synchronize()
-            found.append((start.elapsed_time(stop), run, str(config)))
-        except (triton.runtime.errors.OutOfResources, triton.CompilationError):
-            continue
-    if not found:
+            timed.append((sum(clock.times(run, 3)), run, str(config)))
+    if not timed:
         raise RuntimeError("no configuration runs here")
-    _, run, note = min(found, key=lambda one: one[0])
+    _, run, note = min(timed, key=lambda one: one[0])
     return run, note
 
 
@@ -127,13 +123,6 @@ def apart(got: torch.Tensor, expected: torch.Tensor) -> float:
     if not bool(got.isfinite().all()):
         return math.inf
     return float((got.double() - expected).norm() / expected.norm().clamp_min(1e-9))
-
-
-def with_outliers(x: torch.Tensor) -> torch.Tensor:
-    """x [..., D] with two channels 30 times as large, as in the keys of trained models."""
-    x = x.clone()
-    x[..., [3, 40]] *= 30
-    return x
 
 
 def worst(expected: Mapping[int, Outputs]) -> Callable[[Outputs], float]:
@@ -196,41 +185,31 @@ def softmax_contest(m: int, n: int, dtype: torch.dtype, thorough: bool) -> Conte
     ]
     if n <= 65536:
         contestants.append(course("row_softmax", row_with, [(16,), (8,), (32,)], thorough))
-    missing = {}
-    liger = of("liger_kernel.ops.softmax", "LigerSoftmaxFunction")
-    if liger is None:
-        missing["liger"] = "not installed"
-    elif n > 65536:
-        missing["liger"] = "takes rows of up to 65536"
-    else:
-        contestants.append(Contestant("liger", "peer", lambda: (liger.apply(x),)))
     tolerance = 1e-5 if dtype == torch.float32 else 5e-3
-    return Contest(2 * x.nbytes, "GB/s", contestants, lambda out: apart(out[0][rows], expected), tolerance, missing)
+    contest = Contest(2 * x.nbytes, "GB/s", contestants, lambda out: apart(out[0][rows], expected), tolerance)
+    if n > 65536:
+        contest.missing["liger"] = "takes rows of up to 65536"
+    else:
+        contest.add(
+            "liger", lambda: alone(partial(module("liger_kernel.ops.softmax", "LigerSoftmaxFunction").apply, x))
+        )
+    return contest
 
 
 # ---------------------------------------------------------------------------------------------------------------- attention
 
 
-def exact_attention(tensors: Outputs, causal: bool) -> tuple[torch.Tensor, ...]:
-    """o, and dq, dk, dv where the gradient of o comes fourth, of one head's q, k, v [N, D], in float64, some queries at a time."""
-    q, k, v, *rest = (t.detach().double() for t in tensors)
-    n, d = q.shape
-    o, dq, dk, dv = torch.empty_like(q), torch.empty_like(q), torch.zeros_like(k), torch.zeros_like(v)
-    for start in range(0, n, 1024):
-        rows = slice(start, min(start + 1024, n))
-        s = q[rows] @ k.T / math.sqrt(d)
-        if causal:
-            keys = torch.arange(n, device=q.device)
-            s.masked_fill_(keys > keys[rows, None], -math.inf)
-        p = s.softmax(-1)
-        o[rows] = p @ v
+def exact_attention(tensors: Outputs, causal: bool) -> Outputs:
+    """o, or dq, dk, dv if the gradient of o comes fourth, of one head's q, k, v [N, D], in float64, some queries at a time."""
+    q, k, v, *rest = (t.detach().double().requires_grad_() for t in tensors)
+    o, keys = torch.empty_like(q, requires_grad=False), torch.arange(k.shape[0], device=q.device)
+    for rows in torch.arange(q.shape[0], device=q.device).split(1024):
+        s = q[rows] @ k.T / math.sqrt(q.shape[1])
+        some = (s.masked_fill(keys > rows[:, None], -math.inf) if causal else s).softmax(-1) @ v
+        o[rows] = some.detach()
         if rest:
-            do = rest[0][rows]
-            ds = p * (do @ v.T - (do * o[rows]).sum(-1, keepdim=True)) / math.sqrt(d)
-            dq[rows] = ds @ k
-            dk += ds.T @ q[rows]
-            dv += p.T @ do
-    return (dq, dk, dv) if rest else (o,)
+            some.backward(rest[0][rows].detach())
+    return tuple(t.grad for t in (q, k, v) if t.grad is not None) if rest else (o,)
 
 
 def attention_error(tensors: Outputs, causal: bool) -> Callable[[Outputs], float]:
@@ -282,17 +261,6 @@ def course_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: 
     return make
 
 
-def in_fp8(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> Contestant:
-    """Products of e4m3 and the quantising before them, with its error where two channels of the keys are 30 times as large."""
-    q_some, k_some, v_some = (t[:1, :1, :4096].contiguous() for t in (q, k, v))
-    tensors = (q_some, with_outliers(k_some), v_some)
-    error = attention_error(tensors, causal)
-    fp8 = attention_fp8.attention_fp8
-    eight, sixteen = (run(*tensors, causal) for run in (fp8, attention.attention))
-    note = f"with outlier channels in the keys {error(eight):.1e}, bf16 {error(sixteen):.1e}"
-    return Contestant("fast, FP8", "fast", lambda: fp8(q, k, v, causal), note=note, tolerance=8e-2)
-
-
 def forward_contest(b: int, h: int, n: int, d: int, causal: bool, dtype: torch.dtype, thorough: bool) -> Contest:
     q, k, v = (torch.randn(b, h, n, d, device="cuda", dtype=dtype) for _ in range(3))
     contestants = [
@@ -303,10 +271,11 @@ def forward_contest(b: int, h: int, n: int, d: int, causal: bool, dtype: torch.d
     tiles = [(128, 64, 8, 3), (64, 64, 4, 3), (128, 128, 8, 2), (128, 64, 4, 2)]
     work = 4 * b * h * n * n * d * (0.5 if causal else 1)
     contest = Contest(work, "TFLOP/s", contestants, attention_error((q, k, v), causal), 8e-3)
-    contest.add_gluon("attention_gluon", lambda launch: lambda: launch(q, k, v, causal))
+    contest.add_gluon("attention_gluon", q, k, v, causal)
     contest.contestants.append(course("flash_attention_heads", course_attention(q, k, v, causal), tiles, thorough))
     if (d, n, h, dtype) == (128, 16384, 16, torch.bfloat16):
-        contest.add("fast, FP8", lambda: in_fp8(q, k, v, causal))
+        fp8 = Contestant("fast, FP8", "fast", lambda: attention_fp8.attention_fp8(q, k, v, causal), tolerance=8e-2)
+        contest.contestants.append(fp8)
     contest.add_flex(thorough, lambda: alone(flex(q, k, v, causal)))
     return contest
 
@@ -349,7 +318,7 @@ def backward_contest(b: int, h: int, n: int, d: int, causal: bool, thorough: boo
     contest = Contest(work, "TFLOP/s", [], attention_error((q, k, v, do), causal), 1.5e-2)
     contest.add("cuDNN", lambda: through(library(SDPBackend.CUDNN_ATTENTION, *learned, causal)))
     contest.add("fast", lambda: lambda: attention_backward.attention_backward(q, k, v, o, lse, do, causal), "fast")
-    contest.add_gluon("attention_backward_gluon", lambda launch: lambda: launch(q, k, v, o, lse, do, causal))
+    contest.add_gluon("attention_backward_gluon", q, k, v, o, lse, do, causal)
     contest.add("FlashAttention-2", lambda: through(library(SDPBackend.FLASH_ATTENTION, *learned, causal)))
     tiles = [(64, 64, 4, 2), (64, 64, 8, 2), (32, 64, 4, 2)]
     kernels = course_gradients((q, k, v), o, lse, do, causal)
@@ -457,22 +426,19 @@ def linear_contest(b: int, h: int, n: int, d: int, thorough: bool) -> Contest:
         course("in chunks", course_linear(q, k, v), [(64, d, 8), (64, 32, 4), (128, d, 8)], thorough),
         course("in parallel", course_parallel(q, k, v), [(128, d, 8), (64, d, 4)], thorough),
     ]
-    missing = {}
+    contest = Contest(4 * q.nbytes, "GB/s", contestants, worst(expected), 1e-2)
     for name in ("chunk_linear_attn", "fused_chunk_linear_attn"):
-        theirs = of("fla.ops.linear_attn", name)
-        if theirs is None:
-            missing[f"fla {name}"] = "not installed"
-            continue
-        # [B, N, H, D], and the map elu + 1 is not part of what is timed
-        mapped = [(F.elu(t.float()) + 1).to(t.dtype).transpose(1, 2).contiguous() for t in (q, k)]
-        values = v.transpose(1, 2).contiguous()
+        contest.add(f"fla {name}", lambda name=name: of_fla(name, q, k, v))  # type: ignore[misc]
+    return contest
 
-        def run(theirs: Any = theirs, mapped: list[torch.Tensor] = mapped, values: torch.Tensor = values) -> Outputs:
-            return (theirs(*mapped, values, normalize=True)[0].transpose(1, 2),)
 
-        contestants.append(Contestant(f"fla {name}", "peer", run, note="without the map elu + 1"))
-
-    return Contest(4 * q.nbytes, "GB/s", contestants, worst(expected), 1e-2, missing)
+def of_fla(name: str, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> Contestant:
+    """A kernel of flash-linear-attention, which takes features [B, N, H, D]. Raises ImportError."""
+    kernel = module("fla.ops.linear_attn", name)
+    features = [(F.elu(t.float()) + 1).to(t.dtype).transpose(1, 2).contiguous() for t in (q, k)]
+    values = v.transpose(1, 2).contiguous()
+    run = alone(lambda: kernel(*features, values, normalize=True)[0].transpose(1, 2))
+    return Contestant(f"fla {name}", "peer", run, note="without the map elu + 1")
 
 
 # -------------------------------------------------------------------------------------------------------------------- cases

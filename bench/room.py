@@ -1,15 +1,14 @@
 """How long a room of learners on one server waits for verdicts, and how much memory it needs.
 
-    python -m bench.room --learners 1 --learners 10 --learners 40 --write
+    python -m bench.room > reports/room.md
 
 Each learner is a process with a sandbox of its own, like a notebook. In every round, each checks one kernel of the three-hour run sheet, all at
 the same moment; half of the kernels are right, and half are wrong kernels of the bank, whose diagnosis takes longer. A last round is paced:
-a check every 90 / N seconds, like a class at work. `--write` keeps the table in reports/room.{json,md}.
+a check every 90 / N seconds, like a class at work.
 """
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import os
 import random
@@ -30,7 +29,6 @@ from classroom.workshop.agenda import agenda, lessons
 from classroom.workshop.room_size import JUPYTER, PACE
 
 ROOT = Path(__file__).resolve().parents[1]
-REPORT = ROOT / "reports" / "room"
 Kernel = tuple[str, str]
 """A puzzle and a wrong kernel of it, or an empty name for the solution."""
 
@@ -97,7 +95,7 @@ def page(rows: Sequence[dict[str, Any]], machine: str) -> str:
     )
     return f"""# A room on one server
 
-Made by `python -m bench.room --write` on {machine}, with kernels of the three-hour run sheet, half of them wrong.
+Made by `python -m bench.room` on {machine}, with kernels of the three-hour run sheet, half of them wrong.
 
 | learners | all at once: median s | p95 s | slowest s | paced: median s | p95 s | memory idle, GB | peak, GB | per learner, MB | core seconds per check |
 |---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|
@@ -111,17 +109,9 @@ shared page once). A JupyterHub adds {JUPYTER:.0f} MB for each learner's Jupyter
 def main(
     learners: Annotated[list[int], typer.Option(help="learners in a room; repeat it")] = [1, 10, 40],  # noqa: B006
     rounds: int = 2,
-    write: Annotated[bool, typer.Option("--write", help="keep the table in reports/")] = False,
 ) -> None:
-    rows = []
-    for count in sorted(learners):
-        rows.append(measure(count, rounds))
-        print(rows[-1], flush=True)
     machine = f"{os.cpu_count()} cores and {psutil.virtual_memory().total / 2**30:.0f} GB"
-    print(page(rows, machine))
-    if write:
-        REPORT.with_suffix(".json").write_text(json.dumps({"machine": machine, "rows": rows}, indent=1) + "\n")
-        REPORT.with_suffix(".md").write_text(page(rows, machine))
+    print(page([measure(count, rounds) for count in sorted(learners)], machine))
 
 
 if __name__ == "__main__":

@@ -16,16 +16,20 @@ import multiprocessing
 import os
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
+import torch
 import typer
 
+from bench.contestants import Case, cases
 from bench.speed_page import write_page
+from checker import gpu
 from tools.gpu_report import environment, slug
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -63,64 +67,37 @@ class Report:
     schema: str = "speed/v1"
 
 
-class Clock:
-    """Times launches with CUDA events. Needs a GPU."""
-
-    def __init__(self) -> None:
-        import torch
-
-        size = max(4 * torch.cuda.get_device_properties(0).L2_cache_size, 1 << 26)
-        self._cold = torch.empty(size, dtype=torch.uint8, device="cuda")
-        self._cuda = torch.cuda
-
-    def times(self, run: Callable[[], object], count: int, sleep: bool = True) -> list[float]:
-        """Seconds of each of `count` launches, queued without waiting. With `sleep`, each begins only once it is queued."""
-        pairs = [(self._cuda.Event(enable_timing=True), self._cuda.Event(enable_timing=True)) for _ in range(count)]
-        for start, stop in pairs:
-            if sleep:
-                self._cuda._sleep(SLEEP)
-            self._cold.zero_()
-            start.record()
-            run()
-            stop.record()
-        self._cuda.synchronize()
-        return [start.elapsed_time(stop) / 1e3 for start, stop in pairs]
-
-
-def contend(case, thorough: bool, rounds: int, clock: Clock) -> list[Timed]:  # type: ignore[no-untyped-def]
+def contend(case: Case, thorough: bool, rounds: int, clock: gpu.Clock) -> list[Timed]:
     """Compare all contestants of a case with float64, then time them in turns."""
     contest = case.make(thorough)
-    fixed = {"family": case.family, "case": case.name, "unit": contest.unit}
-    rows = [Timed(**fixed, name=n, kind="peer", status="missing", note=why) for n, why in contest.missing.items()]
-    ready, samples, errors = [], {}, {}
+    timed = partial(Timed, case.family, case.name, contest.unit)
+    rows = [timed(name, "peer", "missing", why) for name, why in contest.missing.items()]
+    ready, samples, errors = [], dict[str, list[float]](), dict[str, float | None]()
     for one in contest.contestants:
-        mine = {**fixed, "name": one.name, "kind": one.kind}
         try:
             outputs = one.run()
-            clock._cuda.synchronize()
+            torch.cuda.synchronize()
             errors[one.name] = contest.error(outputs) if one.checked else None
             del outputs
-            first = statistics.median(clock.times(one.run, 3))
-        except Exception as error:
-            rows.append(Timed(**mine, status="failed", note=in_words(error)))
+            first = statistics.median(clock.times(one.run, 3, SLEEP))
+        except Exception as failure:
+            rows.append(timed(one.name, one.kind, "failed", in_words(failure)))
             continue
         tolerance = contest.tolerance if one.tolerance is None else one.tolerance
-        if one.checked and not errors[one.name] <= tolerance:
-            rows.append(Timed(**mine, status="wrong", note=one.note, error=errors[one.name]))
+        error = errors[one.name]
+        if error is not None and not error <= tolerance:
+            rows.append(timed(one.name, one.kind, "wrong", one.note, error))
             continue
-        ready.append((one, max(3, min(20, int(0.04 / first))), first < LONG))
+        ready.append((one, max(3, min(20, int(0.04 / first))), SLEEP if first < LONG else 0))
         samples[one.name] = []
     for _ in range(rounds):
         for one, count, sleep in ready:
             samples[one.name] += clock.times(one.run, count, sleep)[1:]  # the first follows another contestant
     for one, _, _ in ready:
-        times = sorted(samples[one.name])
-        seconds = (statistics.median(times), times[len(times) // 5], times[-1 - len(times) // 5])
-        scale = contest.work / (1e12 if contest.unit == "TFLOP/s" else 1e9)
-        figure = (scale / seconds[0], scale / seconds[2], scale / seconds[1])
-        facts = {"note": one.note, "error": errors[one.name], "samples": len(times)}
-        timed = {"seconds": seconds, "figure": figure, **facts}
-        rows.append(Timed(**fixed, name=one.name, kind=one.kind, status="timed", **timed))
+        time, scale = gpu.Timing.of(samples[one.name]), contest.work / (1e12 if contest.unit == "TFLOP/s" else 1e9)
+        seconds = (time.median, time.low, time.high)
+        figure = (scale / time.median, scale / time.high, scale / time.low)
+        rows.append(timed(one.name, one.kind, "timed", one.note, errors[one.name], seconds, figure, time.repeats))
     return rows
 
 
@@ -143,10 +120,6 @@ def save(report: Report) -> Path:
 
 def compile_all(work: tuple[int, bool]) -> None:
     """Launch all contestants of a case once, in a separate process. What fails here fails again, and is reported, when its turn comes."""
-    import torch
-
-    from bench.contestants import cases
-
     number, thorough = work
     with contextlib.suppress(Exception):
         for one in cases()[number].make(thorough).contestants:
@@ -158,10 +131,6 @@ def compile_all(work: tuple[int, bool]) -> None:
 
 
 def measure(quick: bool, jobs: int, limit: float, only: Sequence[str]) -> Path:
-    import torch
-
-    from bench.contestants import cases
-
     began = time.monotonic()
     runs = [
         (number, not (quick or case.brief))
@@ -175,7 +144,7 @@ def measure(quick: bool, jobs: int, limit: float, only: Sequence[str]) -> Path:
         print(f"compiled in {time.monotonic() - began:.0f} s", flush=True)
     given: dict[str, object] = {"quick": quick, "seconds": limit, "only": only}
     report = Report(datetime.now(UTC).date().isoformat(), environment(), given)
-    clock = Clock()
+    clock = gpu.Clock()
     report.left_out = [f"{case.family}: {case.name}" for case in cases()]
     path = save(report)
     for number, thorough in runs:

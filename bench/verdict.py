@@ -1,11 +1,10 @@
 """What a warm verdict costs: each puzzle's solution is judged again and again, changed by a comment so that nothing is cached.
 
     python -m bench.verdict --puzzle row_softmax --repeats 5
-    python -m bench.verdict --device cuda --jobs 16
+    python -m bench.verdict --device cuda
 
 Prints, per puzzle, median seconds for a changed and for an unchanged kernel, and the processor seconds of a changed one (this process
-and its jobs), which mean something even on a busy machine. With `--jobs`, also how many verdicts per minute come out of that many at
-a time. The promise: row_softmax, changed, on two idle cores, within 1.0 s.
+and its jobs), which mean something even on a busy machine. The promise: row_softmax, changed, on two idle cores, within 1.0 s.
 """
 
 from __future__ import annotations
@@ -13,8 +12,6 @@ from __future__ import annotations
 import os
 import statistics
 import time
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -43,10 +40,10 @@ def changed(source: KernelSource) -> KernelSource:
     return replace(source, source=f"{source.source}\n# {os.getpid()} {next(_NUMBERS)}\n")
 
 
-def seconds(puzzle: Puzzle, kernel: KernelSource, device: str, sandbox: Sandbox, hurry: bool = True) -> float:
+def seconds(puzzle: Puzzle, kernel: KernelSource, device: str, sandbox: Sandbox) -> float:
     """The time of one verdict. Raises RuntimeError if the kernel does not pass: other verdicts are no measure."""
     began = time.perf_counter()
-    verdict = check_source(puzzle, kernel, device, runner=sandbox, hurry=hurry)
+    verdict = check_source(puzzle, kernel, device, runner=sandbox, hurry=True)
     if not verdict.passed:
         raise RuntimeError(f"{puzzle.name} is {verdict.status}: {verdict.failure}")
     return time.perf_counter() - began
@@ -71,20 +68,10 @@ def cost(puzzle: Puzzle, sandbox: Sandbox, device: str, repeats: int) -> tuple[f
     return clock, unchanged, (processor_seconds(sandbox) - before) / repeats
 
 
-def per_minute(puzzles: Sequence[Puzzle], sandbox: Sandbox, device: str, jobs: int, repeats: int) -> float:
-    """Verdicts per minute on changed solutions, `jobs` at a time."""
-    kernels = [(puzzle, changed(source_of(puzzle))) for _ in range(repeats) for puzzle in puzzles]
-    began = time.perf_counter()
-    with ThreadPoolExecutor(jobs) as pool:
-        list(pool.map(lambda pair: seconds(*pair, device, sandbox, hurry=False), kernels))
-    return 60 * len(kernels) / (time.perf_counter() - began)
-
-
 def main(
     puzzle: Annotated[list[str] | None, typer.Option(help="only this one; may be repeated")] = None,
     repeats: int = 5,
     device: str = "cpu",
-    jobs: Annotated[int, typer.Option(help="also measure so many verdicts at a time")] = 0,
 ) -> None:
     """What a warm verdict costs, puzzle by puzzle."""
     puzzles = [one for one in LADDER if not puzzle or one.name in puzzle]
@@ -93,8 +80,6 @@ def main(
         print(f"{'seconds':34}{'changed':>11}{'unchanged':>11}{'processor':>11}")
         for one in puzzles:
             print(f"{one.name:34}" + "".join(f"{number:11.2f}" for number in cost(one, sandbox, device, repeats)))
-        if jobs:
-            print(f"{per_minute(puzzles, sandbox, device, jobs, repeats):.0f} verdicts per minute, {jobs} at a time")
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
 
 

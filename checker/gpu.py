@@ -12,7 +12,7 @@ import re
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -65,6 +65,11 @@ class Timing:
     low: float
     high: float
     repeats: int
+
+    @classmethod
+    def of(cls, seconds: Sequence[float]) -> Timing:
+        times = sorted(seconds)
+        return cls(statistics.median(times), times[len(times) // 5], times[-1 - len(times) // 5], len(times))
 
 
 # ------------------------------------------------------------------------------------------------------- what is there
@@ -196,42 +201,44 @@ _WARM_UP, _REPEATS = 10, 50
 _BUDGET = 2.0  # seconds for the repeats, at least 5
 
 
+class Clock:
+    """Times calls with CUDA events, each with the L2 cache flushed."""
+
+    def __init__(self) -> None:
+        import torch
+
+        l2 = torch.cuda.get_device_properties(torch.cuda.current_device()).L2_cache_size
+        self._cuda, self._cold = torch.cuda, torch.empty(max(4 * l2, 1 << 26), dtype=torch.uint8, device="cuda")
+
+    def times(self, call: Callable[[], object], count: int, sleep: int = 0) -> list[float]:
+        """Seconds of each of `count` calls, queued without waiting so that Python's part is not timed.
+
+        A short call first sleeps on the GPU for `sleep` cycles, so that it is queued before it begins.
+        """
+        pairs = [(self._cuda.Event(enable_timing=True), self._cuda.Event(enable_timing=True)) for _ in range(count)]
+        for start, stop in pairs:
+            if sleep:
+                self._cuda._sleep(sleep)
+            self._cold.zero_()
+            start.record()
+            call()
+            stop.record()
+        self._cuda.synchronize()
+        return [start.elapsed_time(stop) / 1e3 for start, stop in pairs]
+
+
 def time_kernel(kernel: JITFunction, launch: Launch) -> Timing:
-    """Time a launch with CUDA events, the L2 cache flushed before each repeat. Raises GpuError.
-
-    The kernel is compiled and warmed up first.
-    """
-    import torch
-
+    """Time a launch, after it is compiled and warmed up. Raises GpuError."""
     _check_grid(launch.grid)
     try:
-        call = _call(kernel, launch, _Mirror(launch).arguments)
-        l2 = torch.cuda.get_device_properties(torch.cuda.current_device()).L2_cache_size
-        flush = torch.empty(max(4 * l2, 1 << 26), dtype=torch.uint8, device="cuda")
+        call, clock = _call(kernel, launch, _Mirror(launch).arguments), Clock()
         call()
-        torch.cuda.synchronize()
-        estimate = max(statistics.median(_elapsed(call, flush, 3)), 1e-6)
+        estimate = max(statistics.median(clock.times(call, 3)), 1e-6)
         for _ in range(min(_WARM_UP, max(1, int(_BUDGET / 4 / estimate)))):
             call()
-        count = max(5, min(_REPEATS, int(_BUDGET / estimate)))
-        times = sorted(_elapsed(call, flush, count))
+        return Timing.of(clock.times(call, max(5, min(_REPEATS, int(_BUDGET / estimate)))))
     except Exception as error:
         raise _explain(error) from error
-    return Timing(statistics.median(times), times[len(times) // 5], times[-1 - len(times) // 5], len(times))
-
-
-def _elapsed(call: Callable[[], object], flush: torch.Tensor, count: int) -> list[float]:
-    """Seconds of each of `count` launches, queued without waiting so that the CPU's part is not timed."""
-    import torch
-
-    pairs = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(count)]
-    for start, stop in pairs:
-        flush.zero_()
-        start.record()
-        call()
-        stop.record()
-    torch.cuda.synchronize()
-    return [start.elapsed_time(stop) / 1e3 for start, stop in pairs]
 
 
 # ---------------------------------------------------------------------------------------------------------------- errors

@@ -5,8 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterator, Mapping
 
-import torch
-
+from checker import gpu
 from checker.gpu import Timing
 
 ROUNDS = 5
@@ -36,17 +35,7 @@ def _median(rounds: list[Timing]) -> Timing:
 
 
 def time_call(call: Callable[[], object], repeats: int = 20, warmup: int = 3) -> Timing:
-    """Time a library call on this process's GPU as `gpu.time_kernel` times kernels: with events, flushing the L2 cache before each."""
-    l2 = torch.cuda.get_device_properties(torch.cuda.current_device()).L2_cache_size
-    flush = torch.empty(max(4 * l2, 1 << 26), dtype=torch.uint8, device="cuda")
+    """Time a library's call on this process's GPU as `gpu.time_kernel` times kernels."""
     for _ in range(warmup):
         call()
-    pairs = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(repeats)]
-    for start, stop in pairs:
-        flush.zero_()
-        start.record()
-        call()
-        stop.record()
-    torch.cuda.synchronize()
-    times = sorted(start.elapsed_time(stop) / 1e3 for start, stop in pairs)
-    return Timing(statistics.median(times), times[len(times) // 5], times[-1 - len(times) // 5], len(times))
+    return Timing.of(gpu.Clock().times(call, repeats))
