@@ -77,8 +77,8 @@ def check(kernel: Any = None, device: str = "auto", *, only: str = "") -> Verdic
 def film(kernel: Any = None, case: str = "", **sizes: int) -> Film | None:
     """Show which tiles a kernel loads and stores, step by step, at small sizes: ``film(row_softmax_kernel, N=13, BLOCK_N=16)``.
 
-    ``case="failing"`` films the smallest case that fails. Save a film as a page with ``film(...).save("film.html")``, or as an
-    animated picture with ``.save("film.svg")``. If the kernel cannot run, its verdict is shown instead.
+    ``case="failing"`` films the smallest case that fails. Save a film as a page with ``film(...).save("film.html")``. If the
+    kernel cannot run, its verdict is shown instead.
     """
     _need("torch", "triton")
     from checker.verbs.film import film

@@ -78,9 +78,7 @@ def film(
     case: Annotated[Literal["failing"] | None, Option(help="film the smallest case that fails")] = None,
     output: Annotated[
         str | None,
-        Option(
-            "--output", "-o", metavar="HTML", help="the page to write (default: PUZZLE.film.html), or a moving .svg"
-        ),
+        Option("--output", "-o", metavar="HTML", help="the page to write (default: PUZZLE.film.html)"),
     ] = None,
     size: Sizes = None,
 ) -> int:
@@ -101,8 +99,7 @@ def film(
     output = output or f"{task.name}.film.html"
     with writing(output):
         target = made.save(output)
-    keys = "" if target.suffix.lower() == ".svg" else " Space plays, the arrow keys step."
-    print(f"{target}: open it in a browser.{keys}")
+    print(f"{target}: open it in a browser. Space plays, the arrow keys step.")
     return PASSED
 
 

@@ -6,25 +6,27 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from markupsafe import Markup
+
 from checker.films.film_data import FilmData
-from checker.films.scene import Part, Scenes, Slot, Word
+from checker.films.scene import Scenes
 from checker.films.state import vector
 from checker.films.steps import Step, by_program
-from checker.films.svg import Path, Picture, Rect, Shape, Text, block, hatch, pixels, rect
+from checker.films.svg import NOTHING, Rect, block, hatch, line, path, pixels, rect, text
 from checker.films.updates import Addition
 from checker.view.formats import number
 
-WIDTH, LEFT, RIGHT = 300.0, 84.0, 236.0
-"""Of a panel. Bars and lines are between LEFT and RIGHT, their names before and their numbers behind."""
+LEFT, RIGHT = 84.0, 236.0
+"""Bars and lines are between LEFT and RIGHT, their names before and their numbers behind."""
 TOP, ROW = 24.0, 20.0
 
 
 @dataclass(frozen=True)
 class Chart:
-    """One panel: what it shows, for readers who cannot see it, its parts, and its height."""
+    """One panel: what it shows, for readers who cannot see it, its picture, and its height."""
 
     about: str
-    parts: list[Part]
+    picture: Markup
     height: float
 
 
@@ -49,13 +51,12 @@ def charts(film: FilmData, scenes: Scenes) -> list[Chart]:
 LABELS = ("before", "", "+ new terms", "= after", "≠ it holds")
 
 
-def _bars(film: FilmData, key: str, wrong: bool, scenes: Scenes) -> list[Part]:
+def _bars(film: FilmData, key: str, wrong: bool, scenes: Scenes) -> Markup:
     """The old sum, what the factor leaves of it, the new terms, and the result; if some kernel value is wrong, that too."""
-    out: list[Part] = [Word((key, "name"), Text(0, 12, "", "mono", 12))]
+    out = scenes.word((key, "name"), 0, 12, "mono", 12)
     for i in range(5 if wrong else 4):
         y, name = TOP + i * ROW + 13, "side warn" if i == 4 else "side"
-        out.append(Word((key, "label", i), Text(0, y, "", name, 12)))
-        out.append(Word((key, "value", i), Text(RIGHT + 6, y, "", name, 12)))
+        out += scenes.word((key, "label", i), 0, y, name, 12) + scenes.word((key, "value", i), RIGHT + 6, y, name, 12)
     for row in film.updates:
         additions: dict[int, Addition] = getattr(row, key)
         for step in (s for s in film.steps if s.at in row.steps):
@@ -67,8 +68,8 @@ def _bars(film: FilmData, key: str, wrong: bool, scenes: Scenes) -> list[Part]:
                 label = f"× {_short(now.factor)}" if now and i == 1 else LABELS[i]
                 scenes.put(step.at, (key, "label", i), label if i in shown else "", own=True)
                 scenes.put(step.at, (key, "value", i), shown.get(i, ""), own=True)
-            scenes.put(step.at, (key, "bars"), _shapes(now) if now else (), own=True)
-    return [*out, Slot((key, "bars"))]
+            scenes.put(step.at, (key, "bars"), _shapes(now) if now else NOTHING, own=True)
+    return out + scenes.slot((key, "bars"))
 
 
 def _short(factor: float) -> str:
@@ -80,7 +81,7 @@ def _numbers(addition: Addition) -> dict[int, str]:
     return {i: number(value, 6) for i, value in enumerate(values)}
 
 
-def _shapes(addition: Addition) -> Picture:
+def _shapes(addition: Addition) -> Markup:
     finite = [v for v in (addition.old, addition.kept, addition.want, addition.got) if math.isfinite(v)]
     low, high = min(0.0, *finite), max(0.0, *finite)
     unit = (RIGHT - LEFT) / ((high - low) or 1.0)
@@ -92,22 +93,21 @@ def _shapes(addition: Addition) -> Picture:
         (3, "bar-new", addition.kept, addition.want),
         *([] if addition.right else [(4, "bar-got", 0.0, addition.got)]),
     ]
-    out: list[Shape] = []
-    for line, name, start, stop in bars:
+    out = NOTHING
+    for row, name, start, stop in bars:
         if not (math.isfinite(start) and math.isfinite(stop)):
             continue
         a, b = sorted((start, stop))
-        q = LEFT + (a - low) * unit, TOP + line * ROW + 2, max((b - a) * unit, 1.0), ROW - 7
-        out.append(rect(q, name))
-        out += [Path("outside-lines", hatch(q, 6))] if line == 4 else []
+        q = LEFT + (a - low) * unit, TOP + row * ROW + 2, max((b - a) * unit, 1.0), ROW - 7
+        out += rect(q, name) + path("outside-lines", hatch(q, 6) if row == 4 else "")
     zero = LEFT - low * unit
-    return (*out, Path("axis", f"M{pixels(zero)} {pixels(TOP)}v{pixels(4 * ROW - 4)}"))
+    return out + path("axis", line(zero, TOP, 0, 4 * ROW - 4))
 
 
 # ---- over the steps ----------------------------------------------------------------------------------------------------
 
 
-def _lines(film: FilmData, scenes: Scenes) -> list[Part]:
+def _lines(film: FilmData, scenes: Scenes) -> Markup:
     """One line for each variable, all of it faint, and a mark at its value now."""
     for program_steps in by_program(film.steps):
         row = next((r for r in film.updates if program_steps[0].at in r.steps), None)
@@ -121,11 +121,12 @@ def _lines(film: FilmData, scenes: Scenes) -> list[Part]:
                 value = values[at]
                 scenes.put(step.at, ("value", place), "" if value is None else number(value, 6), own=True)
                 scenes.put(step.at, ("now", place), _now(place, values, at), own=True)
-    out: list[Part] = [Word("over the steps", Text(0, 12, "", "side", 12))]
+    out = scenes.word("over the steps", 0, 12, "side", 12)
     for place, name in enumerate(film.lines):
         q = _area(place)
-        out += [rect(q, "body"), Text(0, q[1] + 22, name, "mono", 12), Slot(("line", place)), Slot(("now", place))]
-        out.append(Word(("value", place), Text(RIGHT + 6, q[1] + 22, "", "side", 12)))
+        out += rect(q, "body") + text(0, q[1] + 22, name, "mono", 12)
+        out += scenes.slot(("line", place)) + scenes.slot(("now", place))
+        out += scenes.word(("value", place), RIGHT + 6, q[1] + 22, "side", 12)
     return out
 
 
@@ -154,7 +155,7 @@ def _points(place: int, values: Sequence[float | None]) -> list[tuple[float, flo
     ]
 
 
-def _line(place: int, values: Sequence[float | None]) -> Picture:
+def _line(place: int, values: Sequence[float | None]) -> Markup:
     step = (RIGHT - LEFT) / max(len(values), 1)
     d, pen = "", False
     for point in _points(place, values):
@@ -162,11 +163,10 @@ def _line(place: int, values: Sequence[float | None]) -> Picture:
             x, y = point
             d += f"{'L' if pen else 'M'}{pixels(x - step / 2)} {pixels(y)}h{pixels(step)}"
         pen = point is not None
-    return (Path("course", d),)
+    return path("course", d)
 
 
-def _now(place: int, values: Sequence[float | None], at: int) -> Picture:
+def _now(place: int, values: Sequence[float | None], at: int) -> Markup:
     q, point = _area(place), _points(place, values)[at]
-    x = q[0] + (at + 0.5) * q[2] / max(len(values), 1)
-    cursor = Path("axis", f"M{pixels(x)} {pixels(q[1])}v{pixels(q[3])}")
-    return (cursor,) if point is None else (cursor, Path("bar-now", block((point[0] - 3, point[1] - 3, 6, 6))))
+    cursor = path("axis", line(q[0] + (at + 0.5) * q[2] / max(len(values), 1), q[1], 0, q[3]))
+    return cursor + path("bar-now", block((point[0] - 3, point[1] - 3, 6, 6)) if point else "")

@@ -12,8 +12,9 @@ import numpy as np
 from checker.films.diagram import KeptState, Square
 from checker.films.kernel_text import Dot, dots_of, operands
 from checker.films.square import Visits
-from checker.films.state import Heat, first_number, levels, matrix, quantised, signed_root, span_of, unchanged, vector
+from checker.films.state import first_number, levels, matrix, quantised, signed_root, span_of, unchanged, vector
 from checker.films.steps import Box, Span, Step, by_program, colon, joined
+from checker.films.svg import Heat
 from checker.phrases import short
 from checker.simulator.trace import Event
 from checker.view.formats import number

@@ -6,14 +6,14 @@ from markupsafe import Markup
 
 from checker.films.film_data import FilmData
 from checker.films.stage import masked
-from checker.films.svg import Cells, Path, Shape, drawn, hatch, plus_sign, rect
+from checker.films.svg import NOTHING, cells, hatch, path, plus_sign, rect
 
 Q = (2.0, 2.0, 22.0, 12.0)
 
 
 def legend(film: FilmData, shared: bool) -> list[tuple[Markup, str]]:
     """Each sample that this film needs, with its meaning. `shared`: several programs update the same numbers."""
-    return [(drawn(_swatch(kind)), words) for kind, words in _needed(film, shared)]
+    return [(_swatch(kind), words) for kind, words in _needed(film, shared)]
 
 
 def _needed(film: FilmData, shared: bool) -> list[tuple[str, str]]:
@@ -45,25 +45,25 @@ def _needed(film: FilmData, shared: bool) -> list[tuple[str, str]]:
     return [(kind, words) for needed, kind, words in samples if needed]
 
 
-def _swatch(kind: str) -> tuple[Shape, ...]:
+def _swatch(kind: str) -> Markup:
     match kind:
         case "masked":
-            return Path("masked", hatch(Q, 5)), rect(Q, "box load")
+            return path("masked", hatch(Q, 5)) + rect(Q, "box load")
         case "outside":
-            return rect(Q, "outside"), Path("outside-lines", hatch(Q, 7) + hatch(Q, 7, back=True))
+            return rect(Q, "outside") + path("outside-lines", hatch(Q, 7) + hatch(Q, 7, back=True))
         case "wrong":
-            return rect(Q, "wrong"), Path("wrong-lines", hatch(Q, 6)), rect((2, 2, 11, 12), "first-wrong")
+            return rect(Q, "wrong") + path("wrong-lines", hatch(Q, 6)) + rect((2, 2, 11, 12), "first-wrong")
         case "tile":
-            return Cells(Q, 1, 6, "cMsVjC"), rect(Q, "edge dot")
+            return cells(Q, (1, 6, "cMsVjC"), signed=False) + rect(Q, "edge dot")
         case "visited" | "told":
-            return (rect(Q, f"{kind}|grid"),)
+            return rect(Q, f"{kind}|grid")
         case "hidden":
-            return rect(Q, "visited"), Path("masked thin", hatch(Q, 4))
+            return rect(Q, "visited") + path("masked thin", hatch(Q, 4))
         case "adds" | "reads":
-            return (rect(Q, f"pulse {kind}"),)
+            return rect(Q, f"pulse {kind}")
         case "shared":
-            return rect(Q, "seen atomic"), Path("shared", hatch(Q, 5))
+            return rect(Q, "seen atomic") + path("shared", hatch(Q, 5))
         case "skipped":
-            return rect(Q, "grid"), Path("skipped", "M2 2L24 14M24 2L2 14")
+            return rect(Q, "grid") + path("skipped", "M2 2L24 14M24 2L2 14")
     inner = "" if kind == "load" else "|inner"
-    return rect(Q, f"fill {kind}|edge {kind}{inner}"), *([plus_sign(Q)] if kind == "atomic" else [])
+    return rect(Q, f"fill {kind}|edge {kind}{inner}") + (plus_sign(Q) if kind == "atomic" else NOTHING)

@@ -1,12 +1,10 @@
-"""The page of a film: a first frame that needs no script, a strip of small later frames, and the data that plays it."""
+"""The page of a film: a first frame that needs no script, and the data that plays it."""
 
 from __future__ import annotations
 
 import base64
 import gzip
 import json
-import re
-import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,9 +14,9 @@ from checker.films.charts import charts
 from checker.films.film_data import WRONG, FilmData, film_data
 from checker.films.flaws import Flaws
 from checker.films.legend import legend
-from checker.films.scene import Part, Scenes, Stage, Values
+from checker.films.scene import Scenes
 from checker.films.stage import stage
-from checker.films.svg import NOTHING, Text, small, text
+from checker.films.svg import NOTHING
 from checker.films.tables import Meter, listed_notes, meters, source_listing, state_table
 from checker.phrases import program_number, short
 from checker.puzzle import Allowance, Case, Puzzle
@@ -57,8 +55,8 @@ def film_html(
     film = film_data(trace, puzzle, source, case or puzzle.film.case, values or {}, flaws)
     scenes = Scenes([s.program for s in film.steps])
     _captions(film, scenes)
-    parts, state, bytes_ = stage(film, scenes), state_table(film, scenes), meters(film, budget or {})
-    panels, first = charts(film, scenes), Stage(scenes, 0)
+    picture, state, bytes_ = stage(film, scenes), state_table(film, scenes), meters(film, budget or {})
+    panels = charts(film, scenes)
     names = [program_number(p, trace.grid) for p in film.programs]
     page = render(
         "checker.films/film.html",
@@ -70,64 +68,21 @@ def film_html(
         verdict=prose(flaws.verdict) if flaws else "",
         wrong=next((note for note in film.notes if note.kind == WRONG), None),
         alarms=any(map(film.alarm, film.steps)),
-        first=first,
-        parts=parts,
+        scenes=scenes,
+        stage=picture,
         charts=panels,
         low=not film.diagram.down,
         names=names,
         programs=[("-1", "all programs"), *((i, f"program {name}") for i, name in enumerate(names))],
         legend=legend(film, any(scenes.together)),
         meters=bytes_,
-        strip=_strip(film, parts, scenes),
-        strip_height=_strip_height(film),
         notes=listed_notes(film),
         listing=source_listing(film),
-        state=state(first),
+        state=state,
         data=_packed(_data(film, scenes, bytes_, names)),
         player=Markup(asset("checker.films", "player.js")),  # noqa: S704 (ours)
     )
-    return str(page)
-
-
-FRAMES, PACE = 60, 0.9
-"""The most frames of a moving picture, and seconds per frame."""
-
-
-def film_svg(
-    trace: Trace,
-    puzzle: Puzzle,
-    source: KernelSource,
-    *,
-    case: Case | None = None,
-    title: str = "",
-    values: Mapping[str, Any] | None = None,
-    flaws: Flaws | None = None,
-) -> str:
-    """The stage as one animated SVG, for a message or a page. The arguments are those of `film_html`.
-
-    With more than FRAMES steps it shows only every second or third of them. Readers who prefer no motion see the first frame.
-    """
-    film = film_data(trace, puzzle, source, case or puzzle.film.case, values or {}, flaws)
-    scenes = Scenes([s.program for s in film.steps])
-    parts = stage(film, scenes)
-    steps = film.steps[:: -(-len(film.steps) // FRAMES)]
-    frames = []
-    for step in steps:
-        lines = [film.sentence(step), *textwrap.wrap(film.change(step), 88)]
-        words = NOTHING.join(text(Text(8, 44 + 18 * i, words, "side", 12)) for i, words in enumerate(lines))
-        frames.append(
-            words + Markup('<g transform="translate(0 88)">{}</g>').format(Stage(scenes, step.at).pictures(parts))
-        )
-    page = render(
-        "checker.films/moving.svg",
-        width=max(round(film.layout.width), 480),
-        height=round(film.layout.height) + 92,
-        title=title or f"{puzzle.title}: the film of {source.kernel}",
-        verdict=f" · {flaws.verdict}" if flaws else "",
-        frames=frames,
-        pace=PACE,
-    )
-    return re.sub(r' data-(?:s|fade|choose)="\d+"', "", str(page))
+    return scenes.filled(page)
 
 
 def film_document(html: str, title: str) -> str:
@@ -185,19 +140,6 @@ def _captions(film: FilmData, scenes: Scenes) -> None:
         scenes.flash(step.at, "alarm", film.alarm(step))
 
 
-def _strip_height(film: FilmData) -> int:
-    """Without enlarged pictures below the stage, which would be too small to see."""
-    height, lens = film.layout.height, film.layout.lens
-    return round(lens[0][1] - 44 if lens and lens[0][1] > height / 2 else height)
-
-
-def _strip(film: FilmData, parts: Sequence[Part], scenes: Scenes) -> list[tuple[int, Markup]]:
-    """Small pictures of later steps, for readers without scripts."""
-    last = len(film.steps) - 1
-    shares = (0.35, 0.7, 1.0) if film.state else (0.25, 0.5, 0.75, 1.0)
-    return [(k, small(Stage(scenes, k).shapes(parts))) for k in sorted({round(last * share) for share in shares} - {0})]
-
-
 # ---- for the player ----------------------------------------------------------------------------------------------------
 
 
@@ -208,26 +150,16 @@ def _packed(data: Any) -> str:
 
 
 def _data(film: FilmData, scenes: Scenes, bytes_: Sequence[Meter], names: Sequence[str]) -> dict[str, Any]:
-    """``steps``: ``[program, kind, line, [meter, bytes, …], changes, changes while all programs are shown]``.
-
-    Changes are ``[slot, now, after, …]``, where `now` and `after` are numbers of ``values``.
-    """
-    values, kinds = Values(), list(KINDS)
-    steps = []
-    for step in film.steps:
+    """``steps``: ``[program, kind, line, [meter, bytes, …], changes, changes while all programs are shown]``, as in `Scenes.data`."""
+    kinds, (values, changes), steps = list(KINDS), scenes.data(), []
+    for step, (own, together) in zip(film.steps, changes, strict=True):
         event = step.event
         counts = [i for i, meter in enumerate(bytes_) if event.bytes and meter.counts(event)]
-        changes, together = (
-            [n for c in group[step.at] for n in (c.slot, values.number(c.now), values.number(c.after))]
-            for group in (scenes.changes, scenes.together)
-        )
         moved = [n for i in counts for n in (i, event.bytes)]
-        steps.append([step.program, kinds.index(event.kind), event.line, moved, changes, together])
-    items, pieces = values.data()
+        steps.append([step.program, kinds.index(event.kind), event.line, moved, own, together])
     return {
         "steps": steps,
-        "values": items,
-        "pieces": pieces,
+        "values": values,
         "own": sorted(scenes.own),
         "kinds": list(KINDS.items()),
         "programs": names,

@@ -83,7 +83,7 @@ async function start(root) {
   const time = transport(root, { length: () => sequence.length, show: draw, step: () => find("caption").textContent });
   // every number of a vector gets a box of its own
   const boxed = (html) => html.replace(/(<span class="?vector[^>]*>)([^<]*)/g, (_, tag, words) => tag + words.split(" ").map((word) => `<b>${word}</b>`).join(" "));
-  const markup = (n) => boxed(data.values[n ?? 0].map((piece) => data.pieces[piece]).join(""));
+  const markup = (n) => boxed(data.values[n ?? 0]);
 
   // ---- one step -----------------------------------------------------------------------------------------------------
 

@@ -7,52 +7,18 @@ programs in any order, or one program alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
 
 from markupsafe import Markup
 
-from checker.films.svg import NOTHING, Picture, Shape, Text, drawn, text
+from checker.films.svg import NOTHING, text
 
 TRAIL = 8
 """How many steps fade behind the current one."""
 
-Value = Picture | str | int
-"""Shapes, HTML (`Markup`, or text to be escaped), or the number of a layer."""
-EMPTY: Picture = ()
-
-
-@dataclass(frozen=True)
-class Slot:
-    """A place for a picture on the stage."""
-
-    key: Hashable
-
-
-@dataclass(frozen=True)
-class Word:
-    """A place for a text on the stage, at the position of `at`."""
-
-    key: Hashable
-    at: Text
-
-
-@dataclass(frozen=True)
-class Fading:
-    """A place where the pictures of the last steps fade, the oldest most."""
-
-    key: Hashable
-
-
-@dataclass(frozen=True)
-class Choice:
-    """Layers, one of them visible: the one whose number is in the slot."""
-
-    key: Hashable
-    layers: tuple[tuple[Part, ...], ...]
-
-
-Part = Shape | Slot | Word | Fading | Choice
+Value = Markup | str | int
+"""A picture or HTML, text to be escaped, or the number of a layer."""
 
 
 @dataclass(frozen=True)
@@ -72,28 +38,26 @@ class Scenes:
     numbers: dict[Hashable, int] = field(default_factory=dict)
     own: set[int] = field(default_factory=set)
     """Slots that hold a value for each program: the page shows the one of the step's program."""
-    changes: list[list[Change]] = field(default_factory=list)
-    together: list[list[Change]] = field(default_factory=list)
+    changes: list[list[Change]] = field(init=False)
+    together: list[list[Change]] = field(init=False)
     """Changes that appear only while all programs are shown."""
-
     _last: dict[tuple[int, Hashable], Change] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.changes = [[] for _ in self.programs]
         self.together = [[] for _ in self.programs]
 
-    def number(self, key: Hashable, own: bool = False) -> int:
-        number = self.numbers.setdefault(key, len(self.numbers))
-        if own:
-            self.own.add(number)
-        return number
+    def number(self, key: Hashable) -> int:
+        return self.numbers.setdefault(key, len(self.numbers))
 
     def put(
         self, k: int, key: Hashable, now: Value, after: Value | None = None, own: bool = False, together: bool = False
     ) -> None:
         """Step `k` shows `now`, which stays unless `after` is given."""
-        change = Change(self.number(key, own), now, now if after is None else after)
+        change = Change(self.number(key), now, now if after is None else after)
         last = self._last.get((self.programs[k], key)) if own else None
+        if own:
+            self.own.add(change.slot)
         self._last[self.programs[k], key] = change
         if last != change or change.now != change.after:  # else the slot holds it already
             (self.together if together else self.changes)[k].append(change)
@@ -101,114 +65,61 @@ class Scenes:
     def flash(self, k: int, key: Hashable, now: Value) -> None:
         """Step `k` shows `now`, and nothing of it stays."""
         self.number(key)
-        if now not in (EMPTY, ""):
+        if now:
             self.put(k, key, now, "")
 
-    def at(self, k: int) -> tuple[dict[int, Value], list[dict[int, Value]]]:
-        """The content of every slot at step `k` with all programs in turn, and what each of the last steps showed, newest first."""
-        shared: dict[int, Value] = {}
-        owned: dict[int, Value] = {}
-        for j in range(k + 1):
-            for change in self.changes[j] + self.together[j]:
-                value = change.now if j == k else change.after
-                if change.slot not in self.own:
-                    shared[change.slot] = value
-                elif self.programs[j] == self.programs[k]:
-                    owned[change.slot] = value
-        before = range(k - 1, max(k - 1 - TRAIL, -1), -1)
-        return shared | owned, [{c.slot: c.now for c in self.changes[j]} for j in before]
+    # ---- on the page: elements with the numbers of their slots, which `filled` gives the content of the first step
 
+    def slot(self, key: Hashable) -> Markup:
+        """A place for a picture on the stage."""
+        return Markup('<g data-s="{}"></g>').format(self.number(key))
 
-@dataclass
-class Stage:
-    """A picture of the scenes at one step."""
+    def word(
+        self, key: Hashable, x: float, y: float, name: str = "", size: float = 11, anchor: str = "start"
+    ) -> Markup:
+        """A place for a line of text on the stage."""
+        return text(x, y, "", name, size, anchor, Markup(' data-s="{}"').format(self.number(key)))
 
-    scenes: Scenes
-    k: int
+    def fading(self, key: Hashable) -> Markup:
+        """A place where what the last steps showed fades, the oldest most."""
+        age = Markup('<g opacity="{:.2g}"></g>')
+        ages = NOTHING.join(age.format(0.1 + 0.6 * (1 - i / TRAIL)) for i in range(TRAIL))
+        return Markup('<g data-fade="{}">{}</g>').format(self.number(key), ages)
 
-    def __post_init__(self) -> None:
-        self.values, self.trail = self.scenes.at(self.k)
+    def choice(self, key: Hashable, layers: Sequence[Markup]) -> Markup:
+        """The layer whose number is in a slot, or the only one. The slot's first value must be known."""
+        if len(layers) == 1:
+            return layers[0]
+        group, visible = Markup("<g{}>{}</g>"), self.first(key) or 0
+        hidden = (NOTHING if i == visible else Markup(' display="none"') for i in range(len(layers)))
+        groups = NOTHING.join(map(group.format, hidden, layers))
+        return Markup('<g data-choose="{}">{}</g>').format(self.number(key), groups)
 
-    def value(self, key: Hashable) -> Value:
-        return self.values.get(self.scenes.number(key), "")
+    def first(self, key: Hashable) -> Value:
+        """The content of a slot at the first step."""
+        return self._first.get(self.numbers.get(key, -1), "")
 
-    def html(self, key: Hashable) -> Markup:
-        """The content of a slot."""
-        return markup(self.value(key))
+    @property
+    def _first(self) -> dict[int, Value]:
+        return {change.slot: change.now for change in self.changes[0] + self.together[0]}
 
-    def picture(self, part: Part) -> Markup:
-        """The SVG of a part, with its slots marked for the player."""
-        match part:
-            case Slot(key):
-                return Markup('<g data-s="{}">{}</g>').format(self.scenes.number(key), drawn(self._shapes(key)))
-            case Word(key, at):
-                words = replace(at, content=str(self.value(key)))
-                return text(words, Markup(' data-s="{}"').format(self.scenes.number(key)))
-            case Fading(key):
-                age = Markup('<g opacity="{:.2g}">{}</g>')
-                ages = [age.format(0.1 + 0.6 * (1 - i / TRAIL), drawn(self._faded(key, i))) for i in range(TRAIL)]
-                return Markup('<g data-fade="{}">{}</g>').format(self.scenes.number(key), NOTHING.join(ages))
-            case Choice(key, layers):
-                group, visible = Markup("<g{}>{}</g>"), self.value(key) or 0
-                hidden = [NOTHING if i == visible else Markup(' display="none"') for i in range(len(layers))]
-                groups = (group.format(h, self.pictures(layer)) for h, layer in zip(hidden, layers, strict=True))
-                return Markup('<g data-choose="{}">{}</g>').format(self.scenes.number(key), NOTHING.join(groups))
-        return drawn((part,))
+    def filled(self, page: str) -> str:
+        """A page with slots, as it is at the first step."""
+        first = self._first
+        return re.sub(r'data-s="(\d+)">', lambda m: m[0] + str(Markup.escape(first.get(int(m[1]), ""))), page)
 
-    def pictures(self, parts: Sequence[Part]) -> Markup:
-        return NOTHING.join(map(self.picture, parts))
+    def data(self) -> tuple[list[str | int], list[tuple[list[int], list[int]]]]:
+        """Every value that a slot ever holds, the empty one first, and the changes of each step, ``[slot, now, after, …]``.
 
-    def shapes(self, parts: Sequence[Part]) -> list[Shape]:
-        """The shapes of some parts, without words."""
-        out: list[Shape] = []
-        for part in parts:
-            match part:
-                case Slot(key):
-                    out += self._shapes(key)
-                case Fading(key):
-                    out += [shape for age in range(TRAIL) for shape in self._faded(key, age)]
-                case Choice(key, layers):
-                    visible = self.value(key)
-                    out += self.shapes(layers[visible if isinstance(visible, int) else 0])
-                case Word() | Text():
-                    pass
-                case _:
-                    out.append(part)
-        return out
+        `now` and `after` are numbers of values; a step's changes are those that always appear, and those of all programs together.
+        """
+        values: dict[str | int, int] = {"": 0}
 
-    def _shapes(self, key: Hashable) -> Picture:
-        value = self.value(key)
-        return value if isinstance(value, tuple) else EMPTY
+        def number(value: Value) -> int:
+            return values.setdefault(value if isinstance(value, int) else str(Markup.escape(value)), len(values))
 
-    def _faded(self, key: Hashable, age: int) -> Picture:
-        value = self.trail[age].get(self.scenes.number(key), EMPTY) if age < len(self.trail) else EMPTY
-        return value if isinstance(value, tuple) else EMPTY
+        def numbered(changes: Iterable[Change]) -> list[int]:
+            return [n for c in changes for n in (c.slot, number(c.now), number(c.after))]
 
-
-def markup(value: str | Picture | int) -> Markup:
-    return drawn(value) if isinstance(value, tuple) else Markup.escape(value)
-
-
-class Values:
-    """Everything that a slot ever holds, each value once: markup in pieces, or the number of a layer. The empty value comes first."""
-
-    def __init__(self) -> None:
-        self._items: list[list[str] | int] = []
-        self._numbers: dict[Value, int] = {}
-        self.number("")
-
-    def number(self, value: Value) -> int:
-        key = "" if value == EMPTY else str(markup(value)) if isinstance(value, str) else value
-        if key not in self._numbers:
-            self._numbers[key] = len(self._items)
-            html = str(markup(key)) if isinstance(key, tuple) else key
-            # a heat map is one piece: it is drawn in two places, at two scales
-            self._items.append(html if isinstance(html, int) else re.split("(<g transform.*?>)", html))
-        return self._numbers[key]
-
-    def data(self) -> tuple[list[list[int] | int], list[str]]:
-        """The values as numbers of pieces, and the pieces, sorted so that they compress well."""
-        pieces = sorted({piece for item in self._items if isinstance(item, list) for piece in item if piece})
-        numbers = {piece: i for i, piece in enumerate(pieces)}
-        items = [i if isinstance(i, int) else [numbers[piece] for piece in i if piece] for i in self._items]
-        return items, pieces
+        steps = [(numbered(own), numbered(all_)) for own, all_ in zip(self.changes, self.together, strict=True)]
+        return list(values), steps

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from checker.films.diagram import Enlarged, Square
-from checker.films.state import Heat, levels, matrix, quantised, signed_root, span_of, vector
+from checker.films.state import levels, matrix, quantised, signed_root, span_of, vector
 from checker.films.steps import Box, Span, Step, by_program, joined
+from checker.films.svg import Heat
 from checker.view.formats import number
 
 TILE_ROOM, RESULT_ROOM = 26_000, 12_000

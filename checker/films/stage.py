@@ -5,42 +5,46 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
+from markupsafe import Markup
 
 from checker.films.diagram import KeptState, RunningState, Square
 from checker.films.film_data import FilmData, elements
 from checker.films.kept_state import StateSteps
 from checker.films.layout import PlacedTensor
-from checker.films.scene import Choice, Fading, Part, Scenes, Slot, Value, Word
+from checker.films.scene import Scenes, Value
 from checker.films.square import Pair, Visits
 from checker.films.state import held_rows, levels, vector
 from checker.films.steps import Box, Step, by_program, colon, joined_boxes
 from checker.films.svg import (
-    Cells,
-    Path,
-    Picture,
+    NOTHING,
+    WHOLE,
     Rect,
-    Shape,
-    Text,
     bars,
+    cells,
     hatch,
+    line,
+    path,
     pixels,
     plus_sign,
     rect,
     rects,
     strikes,
+    text,
 )
 from checker.phrases import short
 from checker.view.formats import number
 
 Key = tuple[object, ...]
+Slots = dict[int, dict[Key, None]]
+"""The slots of each slice, in order."""
 
 
-def stage(film: FilmData, scenes: Scenes) -> list[Part]:
+def stage(film: FilmData, scenes: Scenes) -> Markup:
     """Everything on the stage, from the lowest layer to the highest. Each step's changes go into `scenes`."""
-    out: list[Part] = []
+    out = NOTHING
     if film.layout.square:
         out += _square(film, film.layout.square, scenes)
     for tensor in film.layout.tensors:
@@ -52,32 +56,29 @@ def stage(film: FilmData, scenes: Scenes) -> list[Part]:
     return out
 
 
+def _slots(scenes: Scenes, keys: Iterable[Key]) -> Markup:
+    return NOTHING.join(map(scenes.slot, keys))
+
+
 # ---- a tensor ----------------------------------------------------------------------------------------------------------
 
 
-def _tensor(film: FilmData, t: PlacedTensor, scenes: Scenes) -> list[Part]:
+def _tensor(film: FilmData, t: PlacedTensor, scenes: Scenes) -> Markup:
     steps = [s for s in film.steps if s.event.tensor == t.name and s.tile]
-    seen = _tiles(t, steps, scenes)
-    layers = []
-    for s in range(t.plane.slices):
-        under = [Slot(key) for key in seen.get(s, ())] + [Slot((t.name, s, "under"))]
-        over = (Fading((t.name, s, "trail")), Slot((t.name, s, "over")))
-        bad = [Slot(key) for key in _wrong(film, t, s, steps, scenes)]
-        layers.append((*under, *_grid(t, film), *bad, *_values(film, t, s, scenes), *over))
     slices = {st.at: st.tile.slice for st in steps if st.tile}
     if t.plane.slices > 1:
         _choose_slices(film, (t.name, "slice"), slices, scenes)
-    body = [rects(t.bodies, "body"), *_layer((t.name, "slice"), layers)]
-    return [*_label(film, t, slices, scenes), *body, *_axis(t), *_columns(film, t, scenes)]
-
-
-def _layer(key: tuple[str, str], layers: Sequence[Sequence[Part]]) -> list[Part]:
-    """The layer whose number is in a slot, or the only one."""
-    return [Choice(key, tuple(map(tuple, layers)))] if len(layers) > 1 else list(layers[0])
+    seen, layers = _tiles(t, steps, scenes), []
+    for s in range(t.plane.slices):
+        under = _slots(scenes, [*seen[s], (t.name, s, "under")]) + _grid(t, film)
+        over = scenes.fading((t.name, s, "trail")) + scenes.slot((t.name, s, "over"))
+        layers.append(under + _wrong(film, t, s, steps, scenes) + _values(film, t, s, scenes) + over)
+    body = rects(t.bodies, "body") + scenes.choice((t.name, "slice"), layers)
+    return _label(film, t, slices, scenes) + body + _axis(t) + _columns(film, t, scenes)
 
 
 def _choose_slices(
-    film: FilmData, key: tuple[str, str], touched: dict[int, int], scenes: Scenes, said: Callable[[int], Value] = int
+    film: FilmData, key: Key, touched: dict[int, int], scenes: Scenes, said: Callable[[int], Value] = int
 ) -> None:
     """The slice that each program shows, as `said` puts it: the last one it touched, and at first the first."""
     for program_steps in by_program(film.steps):
@@ -87,26 +88,24 @@ def _choose_slices(
                 scenes.put(step.at, key, said(touched.get(step.at, first)), own=True)
 
 
-def _label(film: FilmData, t: PlacedTensor, slices: dict[int, int], scenes: Scenes) -> list[Part]:
+def _label(film: FilmData, t: PlacedTensor, slices: dict[int, int], scenes: Scenes) -> Markup:
     x, name = t.edge, short(t.name)
     if not t.lines:
         wide, _ = t.plane.blocks
-        return [Text(x + (wide * t.ux if wide else t.drawn_size[0]) / 2, t.top - t.head, name, "name", 11, "middle")]
+        return text(x + (wide * t.ux if wide else t.drawn_size[0]) / 2, t.top - t.head, name, "name", 11, "middle")
     y = t.top - t.head - (14 if t.lines == 2 else 0)
-    label = Text(x, y, name, "name", 13)
-    about = (x + 7.9 * len(t.title) + 8, y) if t.lines == 1 else (x, y + 14)
-    parts: list[Part] = [label, Text(*about, t.about, "about", 11)]
+    label, about = text(x, y, name, "name", 13), (x + 7.9 * len(t.title) + 8, y) if t.lines == 1 else (x, y + 14)
     if t.plane.slices > 1:
 
         def indexed(slice_: int) -> str:
             return f"{name}[{', '.join(map(str, np.unravel_index(slice_, t.plane.shape[:-2])))}]"
 
         _choose_slices(film, (t.name, "name"), slices, scenes, indexed)
-        parts[0] = Word((t.name, "name"), label)
-    return parts
+        label = scenes.word((t.name, "name"), x, y, "name", 13)
+    return label + text(*about, t.about, "about", 11)
 
 
-def _grid(t: PlacedTensor, film: FilmData) -> list[Part]:
+def _grid(t: PlacedTensor, film: FilmData) -> Markup:
     """The lines between elements, or between tiles where elements are too small, and the frame."""
     x0, y0, w, h = t.place((0, t.rows, 0, t.cols))
     name = "grid"
@@ -124,18 +123,16 @@ def _grid(t: PlacedTensor, film: FilmData) -> list[Part]:
         cols, rows = (n if size / (len(n) + 1) >= 4 else [] for n, size in zip((cols, rows), along, strict=True))
         name = "tiles"
     xs, ys = (rows, cols) if t.transposed else (cols, rows)
-    d = "".join(f"M{pixels(t.x + n * t.ux)} {pixels(y0)}v{pixels(h)}" for n in xs)
-    d += "".join(f"M{pixels(x0)} {pixels(t.y + n * t.uy)}h{pixels(w)}" for n in ys)
-    return [Path(name, d), rects(t.bodies, "frame")]
+    d = "".join(line(t.x + n * t.ux, y0, 0, h) for n in xs) + "".join(line(x0, t.y + n * t.uy, w, 0) for n in ys)
+    return path(name, d) + rects(t.bodies, "frame")
 
 
-def _axis(t: PlacedTensor) -> list[Part]:
+def _axis(t: PlacedTensor) -> Markup:
     """Indices of all elements if there is room, else in round steps."""
-    out: list[Part] = []
+    out = NOTHING
     wide, pitch = t.plane.blocks
-    if wide > 1:  # the numbers of the blocks
-        middles = ((i, t.x + (c + wide / 2) * t.ux) for i, c in enumerate(range(0, t.cols, pitch)))
-        out += [Text(middle, t.top - 5, f"chunk {i}", "", 11, "middle") for i, middle in middles]
+    for i, c in enumerate(range(0, t.cols, pitch) if wide > 1 else ()):
+        out += text(t.x + (c + wide / 2) * t.ux, t.top - 5, f"chunk {i}", "", 11, "middle")
     across, down = (t.rows, t.cols) if t.transposed else (t.cols, t.rows)
     for extent, unit, start, along in ((across, t.ux, t.x, "x"), (down, t.uy, t.y, "y")):
         if along not in t.numbers or (extent == 1 and (along == "y" or t.lines == 0)):
@@ -146,83 +143,77 @@ def _axis(t: PlacedTensor) -> list[Part]:
         for i in range(0, extent, step):
             middle = start + (i + 0.5 * min(1, unit / 9)) * unit
             at = (middle, t.top - 5) if along == "x" else (t.edge - 6, middle + 3.5)
-            out.append(Text(*at, str(i), "", 11, "middle" if along == "x" else "end"))
+            out += text(*at, str(i), "", 11, "middle" if along == "x" else "end")
     return out
 
 
-def _values(film: FilmData, t: PlacedTensor, slice_: int, scenes: Scenes) -> list[Part]:
+def _values(film: FilmData, t: PlacedTensor, slice_: int, scenes: Scenes) -> Markup:
     """Numbers in the elements. Those that the kernel writes appear at their last store."""
     if t.name not in film.cells:
-        return []
-    size, area = 12 if t.ux >= 40 else 11, t.rows * t.cols
-    out: list[Part] = []
-    for i in range(area):
+        return NOTHING
+    size, area, written = 12 if t.ux >= 40 else 11, t.rows * t.cols, t.name in film.written
+    numbers, out = film.cells[t.name][slice_ * area :][:area], NOTHING
+    for i, value in enumerate(numbers):
         x, y, w, h = t.place((i // t.cols, i // t.cols + 1, i % t.cols, i % t.cols + 1))
-        text = film.cells[t.name][slice_ * area + i]
-        at = Text(x + w / 2, y + h / 2 + 4, text, "value", size, "middle")
-        out.append(Word((t.name, slice_, i), at) if t.name in film.written else at)
-    if t.name in film.written:
-        last: dict[int, int] = {}
-        stores = [
-            (s, elements(t, s))
-            for s in film.steps
-            if s.event.tensor == t.name and s.stores and s.tile and s.tile.slice == slice_
-        ]
-        for step, touched in stores:
-            last |= dict.fromkeys(touched, step.at)
-        for step, touched in stores:
-            for i in touched:
-                text = film.cells[t.name][slice_ * area + i] if last[i] == step.at else "…"
-                scenes.put(step.at, (t.name, slice_, i), text)
+        at = x + w / 2, y + h / 2 + 4
+        if written:
+            out += scenes.word((t.name, slice_, i), *at, "value", size, "middle")
+        else:
+            out += text(*at, value, "value", size, "middle")
+    stores = [s for s in film.steps if s.event.tensor == t.name and s.stores and s.tile and s.tile.slice == slice_]
+    last = {i: step.at for step in stores for i in elements(t, step)}
+    for step in stores if written else ():
+        for i in elements(t, step):
+            scenes.put(step.at, (t.name, slice_, i), numbers[i] if last[i] == step.at else "…")
     return out
 
 
-def _wrong(film: FilmData, t: PlacedTensor, slice_: int, steps: Sequence[Step], scenes: Scenes) -> list[Key]:
+def _wrong(film: FilmData, t: PlacedTensor, slice_: int, steps: Sequence[Step], scenes: Scenes) -> Markup:
     """Red over the wrong elements from the step that stores them last, a thick frame around the first; their slots.
 
     An element that no step stores is wrong from the beginning.
     """
     wrong = film.wrong(t.name)
     if wrong is None or not wrong[slice_].any():
-        return []
+        return NOTHING
     last: dict[int, int] = dict.fromkeys((int(i) for i in np.flatnonzero(wrong[slice_])), 0)
     for step in steps:
         if step.stores and step.tile and step.tile.slice == slice_:
             last |= {i: step.at for i in elements(t, step) if i in last}
     first_slice, first = film.first_wrong(t.name)
-    keys: list[Key] = []
+    out = NOTHING
     for at in sorted(set(last.values())):
         stored_now = [divmod(i, t.cols) for i, stored in last.items() if stored == at]
         boxes = [t.place(box) for box in joined_boxes((r, r + 1, c, c + 1) for r, c in stored_now)]
-        shapes: list[Shape] = [rects(boxes, "wrong"), Path("wrong-lines", "".join(hatch(q, 7) for q in boxes))]
+        picture = rects(boxes, "wrong") + path("wrong-lines", "".join(hatch(q, 7) for q in boxes))
         if slice_ == first_slice and last.get(first) == at:
-            shapes += _first_wrong(film, t, first)
-        keys.append((t.name, slice_, "wrong", at))
-        scenes.put(at, keys[-1], tuple(shapes))
-    return keys
+            picture += _first_wrong(film, t, first)
+        scenes.put(at, (t.name, slice_, "wrong", at), picture)
+        out += scenes.slot((t.name, slice_, "wrong", at))
+    return out
 
 
-def _first_wrong(film: FilmData, t: PlacedTensor, element: int) -> list[Shape]:
+def _first_wrong(film: FilmData, t: PlacedTensor, element: int) -> Markup:
     """The frame around the first wrong element; where numbers are written, also what it should be, below the tensor."""
     assert film.flaws is not None
     row, column = divmod(element, t.cols)
     x, y, w, h = t.place((row, row + 1, column, column + 1), 4)
-    out: list[Shape] = [rect((x, y, w, h), "first-wrong")]
+    out = rect((x, y, w, h), "first-wrong")
     if t.cells:
         wide, high = t.drawn_size
-        text, below = f"should be {film.flaws.outputs[t.name].words[1]}", t.top + high + 15
-        out.append(Path("points", f"M{pixels(x + w / 2)} {pixels(y + h)}L{pixels(x + w / 2)} {pixels(below - 11)}"))
+        words, below = f"should be {film.flaws.outputs[t.name].words[1]}", t.top + high + 15
+        out += path("points", f"M{pixels(x + w / 2)} {pixels(y + h)}V{pixels(below - 11)}")
         left = t.edge + wide / 2 > x + w / 2
-        out.append(Text(x + (2 if left else w - 2), below, text, "side warn", 12, "start" if left else "end"))
+        out += text(x + (2 if left else w - 2), below, words, "side warn", 12, "start" if left else "end")
     return out
 
 
 # ---- tiles on a tensor -------------------------------------------------------------------------------------------------
 
 
-def _tiles(t: PlacedTensor, steps: Sequence[Step], scenes: Scenes) -> dict[int, list[Key]]:
-    """Each step's tile, its trail and what it leaves behind. Returns the slots of visited areas, by slice."""
-    seen: dict[int, dict[Key, None]] = defaultdict(dict)
+def _tiles(t: PlacedTensor, steps: Sequence[Step], scenes: Scenes) -> Slots:
+    """Each step's tile, its trail and what it leaves behind. Returns the slots of visited areas."""
+    seen: Slots = defaultdict(dict)
     for step in steps:
         tile, kind = step.tile, step.event.kind
         assert tile is not None
@@ -230,38 +221,35 @@ def _tiles(t: PlacedTensor, steps: Sequence[Step], scenes: Scenes) -> dict[int, 
         for box in joined_boxes(tile.touched):
             key: Key = (*where, "seen", kind, box)
             seen[tile.slice][key] = None
-            scenes.put(step.at, key, (rect(t.place(box), f"seen {kind}"),))
+            scenes.put(step.at, key, rect(t.place(box), f"seen {kind}"))
         boxes = tile.touched if tile.runs is not None else [tile.box]
-        scenes.flash(step.at, (*where, "trail"), (rects(map(t.place, boxes), f"trail {kind}"),))
+        scenes.flash(step.at, (*where, "trail"), rects(map(t.place, boxes), f"trail {kind}"))
         scenes.flash(step.at, (*where, "under"), _fills(t, step))
         scenes.flash(step.at, (*where, "over"), _outlines(t, step))
-    for slice_, key in _shared(t, steps, scenes):
-        seen[slice_][key] = None
-    return {slice_: list(keys) for slice_, keys in seen.items()}
+    _shared(t, steps, scenes, seen)
+    return seen
 
 
-def _shared(t: PlacedTensor, steps: Sequence[Step], scenes: Scenes) -> list[tuple[int, Key]]:
-    """Lines through the elements that several programs have updated, and how many. Returns their slots, with their slices."""
+def _shared(t: PlacedTensor, steps: Sequence[Step], scenes: Scenes, seen: Slots) -> None:
+    """Lines through the elements that several programs have updated, and how many."""
     who: dict[tuple[int, int], set[int]] = defaultdict(set)
-    slots: list[tuple[int, Key]] = []
     for step in (s for s in steps if s.event.kind == "atomic" and s.tile):
         assert step.tile is not None
-        touched = [(step.tile.slice, e) for e in elements(t, step)]
-        fresh = [
-            divmod(e, t.cols)
-            for s, e in touched
-            if len(who[s, e] - {step.program}) == 1 and step.program not in who[s, e]
-        ]
-        for place in touched:
-            who[place].add(step.program)
-        most = max((len(who[place]) for place in touched), default=0)
+        slice_, fresh, most = step.tile.slice, [], 0
+        for element in elements(t, step):
+            programs = who[slice_, element]
+            before = len(programs)
+            programs.add(step.program)
+            most = max(most, len(programs))
+            if before == 1 and len(programs) == 2:
+                fresh.append(divmod(element, t.cols))
         if most > 1:
             scenes.put(step.at, "updaters", f" · updated by {most} programs so far", "", together=True)
         if fresh:
             d = "".join(hatch(t.place(box), 5) for box in joined_boxes((r, r + 1, c, c + 1) for r, c in fresh))
-            slots.append((step.tile.slice, (t.name, step.tile.slice, "shared", step.at)))
-            scenes.put(step.at, slots[-1][1], (Path("shared", d),), together=True)
-    return slots
+            key: Key = (t.name, slice_, "shared", step.at)
+            seen[slice_][key] = None
+            scenes.put(step.at, key, path("shared", d), together=True)
 
 
 def rest(box: Box, inner: Box | None) -> list[Box]:
@@ -281,10 +269,10 @@ def masked(t: PlacedTensor, step: Step) -> list[Rect]:
     return [q for q in places if q[2] > 0 and q[3] > 0]
 
 
-def _fills(t: PlacedTensor, step: Step) -> Picture:
+def _fills(t: PlacedTensor, step: Step) -> Markup:
     tile, kind = step.tile, step.event.kind
     assert tile is not None
-    out: list[Shape] = [Path("masked", "".join(hatch(q, 6) for q in masked(t, step)))]
+    out = path("masked", "".join(hatch(q, 6) for q in masked(t, step)))
     if step.event.out_of_bounds and tile.runs is None:
         r0, r1, c0, c1 = tile.box
         beyond = [
@@ -294,23 +282,18 @@ def _fills(t: PlacedTensor, step: Step) -> Picture:
             (r0, min(0, r1), c0, c1),
         ]
         for q in (t.place(b) for b in beyond if b[1] > b[0] and b[3] > b[2]):
-            out += [rect(q, "ground|outside"), Path("outside-lines", hatch(q, 8) + hatch(q, 8, back=True))]
-    if tile.touched:
-        out.append(rects(map(t.place, tile.touched), f"ground|fill {kind}"))
-    return tuple(out)
+            out += rect(q, "ground|outside") + path("outside-lines", hatch(q, 8) + hatch(q, 8, back=True))
+    return out + rects(map(t.place, tile.touched), f"ground|fill {kind}")
 
 
-def _outlines(t: PlacedTensor, step: Step) -> Picture:
+def _outlines(t: PlacedTensor, step: Step) -> Markup:
     tile, kind = step.tile, step.event.kind
     assert tile is not None
-    out: list[Shape] = []
+    out = NOTHING
     if tile.runs is None and tile.active != tile.box:  # else its edge lies on its box
-        out.append(rect(t.place(tile.box), f"box {kind}"))
-    if tile.touched:
-        inner = "" if kind == "load" else "|inner"
-        out.append(rects(map(t.place, tile.touched), f"edge {kind}{inner}"))
-        out += [plus_sign(t.place(tile.touched[0]))] if kind == "atomic" else []
-    return tuple(out)
+        out += rect(t.place(tile.box), f"box {kind}")
+    out += rects(map(t.place, tile.touched), f"edge {kind}" + ("" if kind == "load" else "|inner"))
+    return out + plus_sign(t.place(tile.touched[0])) if tile.touched and kind == "atomic" else out
 
 
 # ---- columns of running state ------------------------------------------------------------------------------------------
@@ -319,21 +302,21 @@ Rows = tuple[int, int, int]  # slice, first row, last + 1
 Numbers = dict[int, list[float]]  # by column
 
 
-def _columns(film: FilmData, t: PlacedTensor, scenes: Scenes) -> list[Part]:
+def _columns(film: FilmData, t: PlacedTensor, scenes: Scenes) -> Markup:
     """The running state beside a tensor's rows: frames and names, and every step's values before and after."""
     running = film.diagram.running
     if running is None or running.rows != t.name or not t.columns:
-        return []
-    out: list[Part] = []
+        return NOTHING
+    out = NOTHING
     _, y, _, high = t.place((0, t.rows, 0, t.cols))
     for i, name in enumerate(t.columns):
         x, w = t.column_x(i), t.column_width
-        out += [Text(x + w / 2, t.top - 5, name, "mono", 11, "middle"), rect((x, y, w, high), "body")]
-        lines = (f"M{pixels(x)} {pixels(t.y + r * t.uy)}h{pixels(w)}" for r in range(1, t.rows * t.texts))
-        out += [Path("grid", "".join(lines)), rect((x, y, w, high), "frame")]
+        lines = "".join(line(x, t.y + r * t.uy, w, 0) for r in range(1, t.rows * t.texts))
+        out += text(x + w / 2, t.top - 5, name, "mono", 11, "middle") + rect((x, y, w, high), "body")
+        out += path("grid", lines) + rect((x, y, w, high), "frame")
     used = _column_values(film, t, running, scenes)
-    layers = tuple(tuple(Slot(key) for key in used if key[2] == s) for s in range(t.plane.slices))
-    return [*out, *_layer((t.name, "slice"), layers)]
+    layers = [_slots(scenes, used[s]) for s in range(t.plane.slices)]
+    return out + scenes.choice((t.name, "slice"), layers)
 
 
 def _values_before(film: FilmData, t: PlacedTensor, running: RunningState) -> list[tuple[Rows, Numbers] | None]:
@@ -356,9 +339,7 @@ def _values_before(film: FilmData, t: PlacedTensor, running: RunningState) -> li
     return out
 
 
-def _column_values(
-    film: FilmData, t: PlacedTensor, running: RunningState, scenes: Scenes
-) -> list[tuple[str, int, int, int, int]]:
+def _column_values(film: FilmData, t: PlacedTensor, running: RunningState, scenes: Scenes) -> Slots:
     before = _values_before(film, t, running)
     spans = {}
     for i in range(len(t.columns)):
@@ -370,13 +351,14 @@ def _column_values(
             slice_ = int(np.ravel_multi_index(d.lead, t.plane.shape[:-2])) if d.lead else 0
             wrong[t.columns.index(d.name), slice_, d.row] = d.at
     latest: dict[tuple[int, int, int], float] = {}  # by column, slice, row
-    used: dict[tuple[str, int, int, int, int], None] = {}
+    used: Slots = defaultdict(dict)
 
-    def column(k: int, rows: Rows, i: int, fresh: list[float] | None) -> Picture:
+    def column(k: int, rows: Rows, i: int, fresh: list[float] | None) -> Markup:
         slice_, start, stop = rows
         old = [latest.get((i, slice_, r)) for r in range(start, stop)]
         marked = [wrong.get((i, slice_, r), k + 1) <= k for r in range(start, stop)]
-        return (_texts if t.texts else _bars)(t, i, start, old, fresh, marked, spans[i])
+        at = (t.column_x(i), t.y + start * t.uy, t.column_width, t.uy)
+        return _texts(at, old, fresh, marked) if t.texts else _bars(at, old, fresh, marked, spans[i])
 
     for program_steps in by_program(film.steps):
         for step, following in zip(program_steps, [*program_steps[1:], program_steps[-1]], strict=True):
@@ -387,84 +369,72 @@ def _column_values(
             places = {(entry[0], i) for entry in (here, then) if entry for i in entry[1]}
             for rows, i in sorted(places):
                 key = ("columns", i, *rows)
-                used[key] = None
+                used[rows[0]][key] = None
                 fresh = then[1].get(i) if then and then[0] == rows and step.later else None
                 scenes.put(step.at, key, column(step.at, rows, i, fresh), column(step.at, rows, i, None))
-    return list(used)
+    return used
 
 
-def _texts(
-    t: PlacedTensor,
-    i: int,
-    start: int,
-    old: Sequence[float | None],
-    fresh: list[float] | None,
-    marked: Sequence[bool],
-    span: tuple[float, float],
-) -> Picture:
-    """``before → after`` in every row."""
-    out: list[Shape] = []
-    x, w, h = t.column_x(i), t.column_width, t.uy
+def _texts(first: Rect, old: Sequence[float | None], fresh: list[float] | None, marked: Sequence[bool]) -> Markup:
+    """``before → after`` in every row, from the `first` down."""
+    out, (x, top, w, h) = NOTHING, first
     for r, was in enumerate(old):
         a, b = ("" if v is None else number(v, 5) for v in (was, fresh[r] if fresh else None))
         if not a and not b:
             continue
-        y, changes = t.y + (start + r) * t.uy, bool(b) and a != b
-        text = (f"{a} → {b}" if a else f"→ {b}") if changes else a or b
-        out += [rect((x, y, w, h), "changes")] if changes else []
+        y, changes = top + r * h, bool(b) and a != b
+        words = (f"{a} → {b}" if a else f"→ {b}") if changes else a or b
+        out += rect((x, y, w, h), "changes") if changes else NOTHING
         if marked[r]:
-            text = "≠ " + text
-            out.append(rect((x + 1, y + 1, w - 2, h - 2), "departs"))
-        out.append(Text(x + w / 2, y + h / 2 + 4, text, "side warn" if marked[r] else "side", 11, "middle"))
-    return tuple(out)
+            words = "≠ " + words
+            out += rect((x + 1, y + 1, w - 2, h - 2), "departs")
+        out += text(x + w / 2, y + h / 2 + 4, words, "side warn" if marked[r] else "side", 11, "middle")
+    return out
 
 
 def _bars(
-    t: PlacedTensor,
-    i: int,
-    start: int,
+    first: Rect,
     old: Sequence[float | None],
     fresh: list[float] | None,
     marked: Sequence[bool],
     span: tuple[float, float],
-) -> Picture:
+) -> Markup:
     """One bar for each row: those of the program of the step, those of others, and marks of divergences."""
-    shown = fresh or [math.nan if v is None else v for v in old]
-    x, w = t.column_x(i), t.column_width
-    at = (x, t.y + start * t.uy, w, len(shown) * t.uy)
+    x, y, w, h = first
     low, high = span if span[1] > span[0] else (span[0] - 1, span[0] + 1)
-    text = levels(np.array(shown), low, high)
-    out: list[Shape] = [bars(at, text, "bar-now" if fresh else "bar-past")]
-    d = "".join(
-        f"M{pixels(x + w + 2)} {pixels(at[1] + r * t.uy)}v{pixels(max(t.uy, 2))}" for r, bad in enumerate(marked) if bad
-    )
-    return (*out, Path("departs thick", d)) if d else tuple(out)
+    shown = fresh or [math.nan if v is None else v for v in old]
+    out = bars((x, y, w, len(shown) * h), levels(np.array(shown), low, high), "bar-now" if fresh else "bar-past")
+    marks = (line(x + w + 2, y + r * h, 0, max(h, 2)) for r, bad in enumerate(marked) if bad)
+    return out + path("departs thick", "".join(marks))
 
 
 # ---- the square of tiles on chip ---------------------------------------------------------------------------------------
 
 
-def _square(film: FilmData, whole: Rect, scenes: Scenes) -> list[Part]:
+def _square(film: FilmData, whole: Rect, scenes: Scenes) -> Markup:
     """The square: its frame, the borders of tiles, visited tiles, pairs that went through a state, and the tile of the step."""
     slices: dict[int, int] = {}
-    parts: dict[int, dict[object, None]] = defaultdict(dict)
+    parts: Slots = defaultdict(dict)
     lines = ""
     if film.visits:
         _visited(film, film.visits, whole, scenes, parts)
         slices |= {k: held.pair.slice for k, held in enumerate(film.visits.at) if held.pair}
         for row in sorted({p.rows[0] for p in film.visits.pairs} - {0}):
-            lines += f"M{pixels(whole[0])} {pixels(_in_square(film, (row, row, 0, 0))[1])}h{pixels(whole[2])}"
+            lines += line(whole[0], _in_square(film, (row, row, 0, 0))[1], whole[2], 0)
         for column in sorted({p.columns[0] for p in film.visits.pairs} - {0}):
-            lines += f"M{pixels(_in_square(film, (0, 0, column, column))[0])} {pixels(whole[1])}v{pixels(whole[3])}"
-    if film.state:
-        _read_pairs(film, film.state, scenes, parts)
-        slices = {k: at.reads[0][0] for k, at in enumerate(film.state.at) if at.reads} | slices
+            lines += line(_in_square(film, (0, 0, column, column))[0], whole[1], 0, whole[3])
+    for k, at in enumerate(film.state.at if film.state else ()):  # pairs that have no tile of their own
+        for slice_, box in at.reads:
+            key, q = ("read", slice_, box), _in_square(film, box)
+            parts[slice_][key] = None
+            scenes.put(k, key, rect(q, "told|telling"), rect(q, "told"))
+        if at.reads:
+            slices.setdefault(k, at.reads[0][0])
     last = max([0, *parts, *slices.values()])
-    layers = [[Slot(key) for key in parts.get(s, ())] for s in range(last + 1)]
     if last:
         _choose_slices(film, ("square", "slice"), slices, scenes)
-    layer = _layer(("square", "slice"), layers)
-    return [rect(whole, "body"), *layer, Path("tiles", lines), rect(whole, "frame"), Slot("here")]
+    layer = scenes.choice(("square", "slice"), [_slots(scenes, parts[s]) for s in range(last + 1)])
+    return rect(whole, "body") + layer + path("tiles", lines) + rect(whole, "frame") + scenes.slot("here")
 
 
 def _in_square(film: FilmData, box: Sequence[float]) -> Rect:
@@ -477,123 +447,102 @@ def _in_square(film: FilmData, box: Sequence[float]) -> Rect:
     return x + c0 * u, y + r0 * v, (c1 - c0) * u, (r1 - r0) * v
 
 
-def _visited(film: FilmData, visits: Visits, whole: Rect, scenes: Scenes, parts: dict[int, dict[object, None]]) -> None:
+def _visited(film: FilmData, visits: Visits, whole: Rect, scenes: Scenes, parts: Slots) -> None:
     """The tile of each step, and the traces of visited and skipped tiles."""
     first = film.diagram.square.lens[0] if film.diagram.square else None
     signed = first is not None and (first.signed or first.when != "made")
-    heats: dict[Pair, Cells] = {}
+    hidden: dict[Pair, Markup] = {}
     for k, held in enumerate(visits.at):
         pair = held.pair
         if pair is None:
             continue
-        key, q = ("pair", pair.slice, pair.box), _in_square(film, pair.box)
+        key, q, picture = ("pair", pair.slice, pair.box), _in_square(film, pair.box), NOTHING
         parts[pair.slice][key] = None
-        heat, shapes = visits.heat(k), list[Shape]()
-        if heat:
+        if heat := visits.heat(k):
             (row, _), (column, _), (tall, wide) = pair.rows, pair.columns, pair.size
             past_the_edges = _in_square(film, (row, row + tall, column, column + wide))
-            heats[pair] = Cells(past_the_edges, *heat, signed, pair.inside)
-            shapes.append(heats[pair])
-        hidden = [strikes(heats[pair])] if pair in heats and "-" in heats[pair].levels and not signed else []
-        scenes.put(k, key, (), (rect(q, "visited"), *hidden))
+            picture = cells(past_the_edges, heat, signed, pair.inside)
+            hidden[pair] = NOTHING if signed else strikes(past_the_edges, heat, pair.inside)
+        scenes.put(k, key, NOTHING, rect(q, "visited") + hidden.get(pair, NOTHING))
         (x, y, w, h), (sx, sy, sw, sh) = q, whole
-        down = (f"M{pixels(n)} {pixels(sy - 12)}v{pixels(sh + 24)}" for n in (x, x + w))
-        along = (f"M{pixels(sx - 12)} {pixels(n)}h{pixels(sw + 24)}" for n in (y, y + h))
-        guides = Path("guides", "".join((*down, *along)))
-        scenes.flash(k, "here", (guides, rect(q, "ground"), *shapes, rect(q, "edge dot")))
+        guides = [line(n, sy - 12, 0, sh + 24) for n in (x, x + w)] + [line(sx - 12, n, sw + 24, 0) for n in (y, y + h)]
+        scenes.flash(k, "here", path("guides", "".join(guides)) + rect(q, "ground") + picture + rect(q, "edge dot"))
     wide = max((p.columns[1] - p.columns[0] for p in visits.pairs), default=1)
     for (slice_, last), gone in itertools.groupby(visits.skipped, lambda s: (s[0], s[2])):
         d = ""
         for r0, r1, start, stop in (box for _, box, _ in gone):
             for c in range(start, stop, wide):
                 x, y, w, h = _in_square(film, (r0, r1, c, min(c + wide, stop)))
-                d += f"M{pixels(x)} {pixels(y)}l{pixels(w)} {pixels(h)}M{pixels(x + w)} {pixels(y)}l{pixels(-w)} {pixels(h)}"
+                d += line(x, y, w, h) + line(x + w, y, -w, h)
         parts[slice_]["skipped", slice_, last] = None
-        scenes.put(last, ("skipped", slice_, last), (Path("skipped", d),))
-
-
-def _read_pairs(film: FilmData, state: StateSteps, scenes: Scenes, parts: dict[int, dict[object, None]]) -> None:
-    """Pairs that went through the state, and have no tile of their own."""
-    for k, at in enumerate(state.at):
-        for slice_, box in at.reads:
-            key, q = ("read", slice_, box), _in_square(film, box)
-            parts[slice_][key] = None
-            scenes.put(k, key, (rect(q, "told|telling"),), (rect(q, "told"),))
+        scenes.put(last, ("skipped", slice_, last), path("skipped", d))
 
 
 # ---- enlarged pictures of what is on chip ------------------------------------------------------------------------------
 
 
-def _lens(film: FilmData, visits: Visits, square: Square, scenes: Scenes) -> list[Part]:
-    boxes = film.layout.lens
-    signed = [enlarged.signed or enlarged.when != "made" for enlarged in square.lens]
-    out: list[Part] = []
+def _lens(film: FilmData, visits: Visits, square: Square, scenes: Scenes) -> Markup:
+    boxes, out = film.layout.lens, NOTHING
     for i, (enlarged, (x, y, w, h)) in enumerate(zip(square.lens, boxes, strict=True)):
-        out.append(Text(x + w / 2, y - 6, visits.names[i], "mono", 11, "middle"))
+        out += text(x + w / 2, y - 6, visits.names[i], "mono", 11, "middle")
         note = "" if enlarged.vector and not any(i in held.pictures for held in visits.at) else visits.notes[i]
-        out += [rect((x, y, w, h), "body frame"), Text(x + w / 2, y + h + 14, note, "", 11, "middle")]
+        out += rect((x, y, w, h), "body frame") + text(x + w / 2, y + h + 14, note, "", 11, "middle")
         if enlarged.sign:
             left = boxes[i - 1]
-            out.append(Text((left[0] + left[2] + x) / 2, y + h / 2 + 4, enlarged.sign, "", 13, "middle"))
-        out.append(Slot(("lens", i)))
+            out += text((left[0] + left[2] + x) / 2, y + h / 2 + 4, enlarged.sign, "", 13, "middle")
+        out += scenes.slot(("lens", i))
     x, y = boxes[0][:2]
-    out.append(Word("lens words", Text(x, y - 24, "", "doing", 12)))
+    out += scenes.word("lens words", x, y - 24, "doing", 12)
     for k, held in enumerate(visits.at):
         words = square.nothing
         if held.pair:
             words = square.here.format(rows=colon(held.pair.rows), columns=colon(held.pair.columns))
         scenes.put(k, "lens words", words, own=True)
+        down, across = held.pair.inside if held.pair else WHOLE
         for i, picture in held.pictures.items():
-            down, across = held.pair.inside if held.pair else (1.0, 1.0)
-            vector_, result = square.lens[i].vector, square.lens[i].when != "made"
-            shapes: list[Shape] = [
-                bars(boxes[i], picture) if isinstance(picture, str) else Cells(boxes[i], *picture, signed[i])
-            ]
-            shapes += _beyond(boxes[i], down, 1.0 if vector_ or result else across)
-            shapes.append(rect(boxes[i], "edge dot" if square.lens[i].when == "after" else "frame"))
-            scenes.flash(k, ("lens", i), tuple(shapes))
-    for i, line in enumerate(square.about):
-        out.append(Text(film.layout.about[0], film.layout.about[1] + 14 * i, line))
-    return out
+            q, enlarged, made = boxes[i], square.lens[i], square.lens[i].when == "made"
+            drawn = bars(q, picture) if isinstance(picture, str) else cells(q, picture, enlarged.signed or not made)
+            drawn += _beyond(q, down, across if made and not enlarged.vector else 1.0)
+            scenes.flash(k, ("lens", i), drawn + rect(q, "edge dot" if enlarged.when == "after" else "frame"))
+    x, y = film.layout.about
+    return out + NOTHING.join(text(x, y + 14 * i, words) for i, words in enumerate(square.about))
 
 
-def _beyond(q: Rect, down: float, across: float) -> list[Shape]:
+def _beyond(q: Rect, down: float, across: float) -> Markup:
     """A veil over the part past the edge, which means nothing."""
     x, y, w, h = q
     parts = [(x + w * across, y, w * (1 - across), h), (x, y + h * down, w * across, h * (1 - down))]
-    return [s for p in parts if p[2] > 0.5 and p[3] > 0.5 for s in (rect(p, "veil"), Path("masked", hatch(p, 6)))]
+    return NOTHING.join(rect(p, "veil") + path("masked", hatch(p, 6)) for p in parts if p[2] > 0.5 and p[3] > 0.5)
 
 
 # ---- a state that is kept ----------------------------------------------------------------------------------------------
 
 
-def _state(film: FilmData, state: StateSteps, spec: KeptState, scenes: Scenes) -> list[Part]:
+def _state(film: FilmData, state: StateSteps, spec: KeptState, scenes: Scenes) -> Markup:
     """Frames, names and words, which never change, and the state before and after every step."""
     boxes = film.layout.state
-    out: list[Part] = [rect(q, "body frame") for q in boxes.values()]
+    out = NOTHING.join(rect(q, "body frame") for q in boxes.values())
     x, y, *_ = boxes["after"]
     title = spec.title.format(state=state.name or "state")
-    out.append(Text(x, y - 8, title, "mono"))
+    out += text(x, y - 8, title, "mono")
     if "sums" in boxes:
         q = boxes["sums"]
-        out.append(Text(max(q[0] + q[2] / 2, x + 6.7 * len(title) + 10), y - 8, state.total, "mono", 11, "middle"))
+        out += text(max(q[0] + q[2] / 2, x + 6.7 * len(title) + 10), y - 8, state.total, "mono", 11, "middle")
     bx, by, bw, _ = boxes["before"]
-    out.append(Text(bx, by - 8, "before this step"))
+    out += text(bx, by - 8, "before this step")
     if spec.flat:
-        out.append(Text(bx + bw, by - 8, ", ".join(state.ranges), "", 11, "end"))
+        out += text(bx + bw, by - 8, ", ".join(state.ranges), "", 11, "end")
     else:
         lines = [(spec.about if any(at.reads for at in state.at) else spec.unread)] if film.layout.square else []
         lines.append(f"{state.name or 'state'}: {', '.join(state.ranges)}")
-        out += [Text(film.layout.about[0], film.layout.about[1] + 14 * i, line) for i, line in enumerate(lines)]
+        x, y = film.layout.about
+        out += NOTHING.join(text(x, y + 14 * i, words) for i, words in enumerate(lines))
     rows, columns = (1 if spec.flat else film.layout.tensor(spec.rows).cols), film.layout.tensor(spec.columns).cols
     longest = max(len(at.words) for at in state.at)
     left = max(30.0, min(film.layout.action_at[0], film.layout.width - 6.4 * longest))
-    out += [Slot(("on chip", key)) for key in boxes] + [
-        Slot("pulse"),
-        Word("action", Text(left, film.layout.action_at[1], "", "doing", 12)),
-    ]
+    out += _slots(scenes, [("on chip", key) for key in boxes]) + scenes.slot("pulse")
     _state_steps(state, boxes, scenes, rows, columns)
-    return out
+    return out + scenes.word("action", left, film.layout.action_at[1], "doing", 12)
 
 
 def _state_steps(state: StateSteps, boxes: Mapping[str, Rect], scenes: Scenes, rows: int, columns: int) -> None:
@@ -603,15 +552,14 @@ def _state_steps(state: StateSteps, boxes: Mapping[str, Rect], scenes: Scenes, r
         r0, c0, tall, wide = at.place or (0, 0, 1, 1)
         inside = min(1.0, max(0.0, (rows - r0) / tall)), min(1.0, max(0.0, (columns - c0) / wide))
         for key, (x, y, w, h) in boxes.items():
-            q, held = (x, y + h * r0 / rows, w, h * tall / rows), at.pictures.get(key) if at.place else None
-            picture: Picture = ()
+            top, high, held = y + h * r0 / rows, h * tall / rows, at.pictures.get(key) if at.place else None
+            picture = NOTHING
             if isinstance(held, tuple):
-                part = (x + w * (c0 / columns), q[1], w * (wide / columns), q[3])
-                picture = (Cells(part, *held, True, inside),)
+                picture = cells((x + w * (c0 / columns), top, w * (wide / columns), high), held, True, inside)
             elif held:
-                picture = (bars(q, held, inside=inside[0]),)
+                picture = bars((x, top, w, high), held, inside=inside[0])
             scenes.put(k, ("on chip", key), picture, own=True)
         if at.action and at.place:
             x, y, w, h = boxes["after"]
             q = (x + w * c0 / columns, y + h * r0 / rows, w * wide / columns * inside[1], h * tall / rows * inside[0])
-            scenes.flash(k, "pulse", (rect(q, f"pulse {at.action}"),))
+            scenes.flash(k, "pulse", rect(q, f"pulse {at.action}"))

@@ -11,7 +11,7 @@ import numpy as np
 
 from checker.films.diagram import RunningState
 from checker.films.steps import FlatTile, Span, Step, by_program
-from checker.films.svg import LEVELS
+from checker.films.svg import LEVELS, Heat
 
 
 def vector(value: Any) -> list[float] | None:
@@ -63,10 +63,6 @@ def span_of(arrays: Sequence[np.ndarray]) -> Span | tuple[float, float]:
         return 0.0, 1.0
     low, high = min(float(a.min()) for a in finite), max(float(a.max()) for a in finite)
     return (low, high) if math.isfinite(high - low) else (0.0, 1.0)
-
-
-Heat = tuple[int, int, str]
-"""Rows, columns, levels."""
 
 
 def signed_root(array: np.ndarray) -> np.ndarray:

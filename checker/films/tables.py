@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from checker.films.film_data import FilmData, Note
 from checker.films.kernel_text import Variables, counts
-from checker.films.scene import Scenes, Stage
+from checker.films.scene import Scenes
 from checker.films.svg import NOTHING
 from checker.phrases import count, short
 from checker.puzzle import Allowance
@@ -20,6 +20,7 @@ from checker.simulator.trace import Event
 from checker.view.code import body_start, highlight
 from checker.view.formats import number, size
 
+Key = tuple[str, str]
 STATE_ROWS = 8
 """Rows for variables that the puzzle does not name."""
 ROOM = ((2, 2, 12_000), (1, 2, 12_000), (0, 2, 16_000), (0, 1, 26_000), (-1, 1, 26_000), (-1, 0, 0))
@@ -50,20 +51,8 @@ def source_listing(film: FilmData) -> Listing:
 # ---- variables ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Row:
-    """A variable with the puzzle's `words` for it. `now` and `then` are its values before and after a step, each with its slot."""
-
-    name: str
-    words: str
-    slot: int
-    now: Markup
-    then_slot: int | None
-    then: Markup
-
-
-def state_table(film: FilmData, scenes: Scenes) -> Callable[[Stage], list[Row]]:
-    """Put every step's values into `scenes`. Returns a function that gives the table's rows at a stage."""
+def state_table(film: FilmData, scenes: Scenes) -> list[tuple[str, str, Key, Key]]:
+    """Put every step's values into `scenes`. Returns each row's name, words, and the slots of its values before and after a step."""
     loops = dict.fromkeys(name for s in film.steps for name, _ in s.event.loops)
     for step in film.steps:
         values = {"program": film.who(step)} | {f"loop {name}": str(value) for name, value in step.event.loops}
@@ -72,21 +61,7 @@ def state_table(film: FilmData, scenes: Scenes) -> Callable[[Stage], list[Row]]:
     named = {n: w for n, w in film.puzzle.film.state.items() if not film.state or n != film.state.name}
     rows = [("program", "program", "")] + [(f"loop {name}", name, "loop") for name in loops]
     rows += [(name, name, named.get(name, "")) for name in _variables(film, named, scenes)]
-
-    def at(stage: Stage) -> list[Row]:
-        return [
-            Row(
-                name,
-                words,
-                scenes.number(("state", key), own=True),
-                stage.html(("state", key)),
-                scenes.numbers.get(("then", key)),
-                stage.html(("then", key)) if ("then", key) in scenes.numbers else NOTHING,
-            )
-            for key, name, words in rows
-        ]
-
-    return at
+    return [(name, words, ("state", key), ("then", key)) for key, name, words in rows]
 
 
 def _variables(film: FilmData, named: Mapping[str, str], scenes: Scenes) -> list[str]:

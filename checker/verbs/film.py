@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from checker import workspace
 from checker.checking import check_source
 from checker.course import PUZZLES
 from checker.films.flaws import Flaws, WrongOutput
-from checker.films.page import card_film, film_document, film_html, film_svg
+from checker.films.page import card_film, film_document, film_html
 from checker.judge.comparison import error_against
 from checker.judge.launches import Prepared, prepare
 from checker.judge.phrases import stopped
@@ -37,19 +36,16 @@ SMALLER = "A film shows every step, so a few dozen elements are enough."
 
 @dataclass(frozen=True)
 class Film:
-    """A film: `html` is a self-contained fragment, and ``svg()`` makes an animated picture."""
+    """A film; `html` is a self-contained fragment."""
 
     puzzle: str
     title: str
     html: str
-    svg: Callable[[], str] = field(repr=False, compare=False)
 
     def save(self, path: str | Path) -> Path:
-        """Write the film to a file: an animated picture for a .svg, otherwise a page for a browser."""
-        target = Path(path)
-        animated = target.suffix.lower() == ".svg"
-        workspace.write_atomically(target, self.svg() if animated else film_document(self.html, self.title))
-        return target
+        """Write the film to a file, as a page for a browser."""
+        workspace.write_atomically(Path(path), film_document(self.html, self.title))
+        return Path(path)
 
     def __repr__(self) -> str:
         return f"<film of {self.puzzle}: save it with .save('{self.puzzle}.html')>"
@@ -185,12 +181,9 @@ def film_at(puzzle: Puzzle, source: KernelSource, case: Case, verdict: Verdict |
     # inputs from before the launch, outputs from after it
     values = {name: result.tensors[name] if name in puzzle.outputs else tensor for name, tensor in tensors.items()}
     flaws = _flaws(puzzle, case, prepared, result.tensors, verdict)
-    trace = result.trace
-    html = film_html(
-        trace, puzzle, source, case=case, budget=puzzle.budget(case), title=title, values=values, flaws=flaws
-    )
-    svg = partial(film_svg, trace, puzzle, source, case=case, title=title, values=values, flaws=flaws)
-    return Film(puzzle.name, title, html, svg)
+    budget = puzzle.budget(case)
+    html = film_html(result.trace, puzzle, source, case=case, budget=budget, title=title, values=values, flaws=flaws)
+    return Film(puzzle.name, title, html)
 
 
 def _flaws(
