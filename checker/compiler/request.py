@@ -47,7 +47,7 @@ class CompileRequest:
 class CompileResult:
     """What the compiler said. `message` is ours, `raw` is Triton's own text, `line` a line of the kernel's source.
 
-    `kind` names what was broken, one of `errors.Kind`; empty when `ok`. `only_here` says that the failure is
+    `kind` names what was broken, as in `messages.toml`; empty when `ok`. `only_here` says that the failure is
     specific to this GPU (it lacks an instruction or memory), so that another GPU may run the kernel.
     `facts`: ``gpu``, ``shared_bytes``, ``registers``, ``spilled_bytes`` (per thread), ``num_warps``, ``mma`` (tensor-core
     instructions: count), ``mma_shapes``, ``vector_bits`` (widest access to global memory), ``load_bits``,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from checker.judge.verdict import GateResult
 from checker.puzzle import Puzzle
 from checker.submission import rules
+from checker.submission.allowed_names import RULES
 from checker.submission.kernel import KernelSource, Violation
 
 
@@ -27,9 +28,7 @@ def source_gate(puzzle: Puzzle, source: KernelSource) -> GateResult:
         f"{first[0].upper()}{first[1:]}{full_stop}{f' {len(more)} more below.' if more else ''}",
         line=broken[0].line,
         detail="\n".join(more),
-        advice=rules.RULES.get(
-            broken[0].rule, "A kernel uses `tl` and its own parameters, and nothing else of Python."
-        ),
+        advice=RULES[broken[0].rule],
     )
 
 

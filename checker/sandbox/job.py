@@ -33,6 +33,7 @@ import triton.language as tl
 
 from checker import gpu
 from checker.compiler import CompileRequest, compile_kernel, not_compiled
+from checker.compiler.errors import explanations
 from checker.puzzle import Launch
 from checker.sandbox.protocol import Channel, JobStarted, decode, decoder
 from checker.sandbox.shared_memory import attach
@@ -73,6 +74,7 @@ def warm_up(folder: Path) -> None:
     os.environ["TRITON_CACHE_DIR"] = str(folder / "warm")
     signature = {"x_ptr": "*fp32", "y_ptr": "*fp32", "N": "i32"}
     launch = Launch((1,), {"x_ptr": torch.zeros(5), "y_ptr": torch.zeros(5), "N": 5}, {"BLOCK_N": 8}, ("y_ptr",))
+    explanations()
     # if one of these fails, the first job is slower and reports what is wrong
     with contextlib.suppress(Exception):
         compile_kernel(_warm_kernel, CompileRequest(80, signature, {"BLOCK_N": 128}, {"num_warps": 4}))

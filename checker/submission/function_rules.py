@@ -132,7 +132,7 @@ class FunctionRules:
                     self.expression(value)
             case _:
                 unknown = f"`{type(node).__name__.lower()}`: it is not part of Triton's language"
-                self.refuse("statements", node, f"a kernel cannot hold {STATEMENTS.get(type(node), unknown)}")
+                self.refuse("statements", node, f"a kernel cannot hold {STATEMENTS.get(type(node).__name__, unknown)}")
 
     def block(self, body: list[ast.stmt]) -> None:
         for statement in body:
@@ -267,7 +267,9 @@ class FunctionRules:
                 self.expression(value)
                 self.index(index)
             case _:
-                what = EXPRESSIONS.get(type(node), f"`{quoted(node, 40)}`: it is not part of Triton's language")
+                what = EXPRESSIONS.get(
+                    type(node).__name__, f"`{quoted(node, 40)}`: it is not part of Triton's language"
+                )
                 self.refuse("expressions", node, f"a kernel cannot hold {what}")
 
     def each(self, nodes: list[ast.expr]) -> None:

@@ -79,7 +79,7 @@ class KernelSource:
 
 @dataclass(frozen=True)
 class Violation:
-    """A rule that the source breaks, at a line of the learner's own file; `rule` is a key of `rules.RULES`.
+    """A rule that the source breaks, at a line of the learner's own file; `rule` is a key of `allowed_names.RULES`.
 
     `origin` is the file or cell of that line, as in `Piece.origin`.
     """

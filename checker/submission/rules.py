@@ -21,30 +21,6 @@ from checker.submission.kernel import KernelSource, Violation
 from checker.submission.literals import NotLiteral, number
 from checker.submission.scope import DEFAULT_IMPORTS, parse, quoted
 
-RULES: dict[str, str] = {
-    "name": "The kernel keeps the name the course gave it, `<puzzle>_kernel`.",
-    "signature": "The kernel takes exactly the puzzle's parameters, in order; tile sizes and flags are marked `tl.constexpr`, nothing else is.",
-    "decorators": "A function carries plain `@triton.jit`, and the kernel may carry `@triton.autotune` above it; no other decorator.",
-    "autotune": "The configurations of an autotune are written out as `triton.Config`s with literal numbers, because they are read and not run.",
-    "constants": "A value defined outside the kernel is a literal `tl.constexpr`, such as `LOG2E = tl.constexpr(1.4426950408889634)`.",
-    "helpers": "A helper function is a `@triton.jit` function in the same file or notebook, called by its name, and never calls itself.",
-    "names": "A kernel uses its parameters, its own variables, its constants and helpers, and the functions of `tl` that the course lists.",
-    "attributes": "A value's attributes are those that the course lists: `.to`, `.dtype`, `.shape`, `.T`, `.sum` and the like; none begins with an underscore.",
-    "statements": "The body is made of assignments, `for`, `while`, `if`, `return`, `pass` and calls such as `tl.store`.",
-    "loops": "The variable of a `range` loop is read inside that loop only: Triton leaves it undefined after the last turn.",
-    "expressions": "Values are made with arithmetic, comparisons, calls, indexing with None and `:`, tuples and conditional expressions.",
-    "arguments": "Arguments are written out one by one: no `*args`, no `**kwargs`, and defaults are literal numbers.",
-    "text": 'Text in quotes is a docstring or a direct argument of a call, such as `input_precision="ieee"`; it is never formatted.',
-    "annotations": "Parameters are annotated with `tl.constexpr` or not at all; variables with `tl.constexpr` or a dtype of `tl`.",
-    "numbers": "Numbers fit in 64 bits, exponents and shifts are small literals.",
-    "shadowing": "`tl`, `triton`, constants and helpers keep their meaning: no parameter or variable takes their name.",
-    "ascii_names": "Names are written in plain ASCII letters, digits and underscores.",
-    "size": "A submission's kernel with its helpers is at most 64 kB, 32 functions and 60 levels deep; a static_range with literal bounds makes at most 1024 turns.",
-    "placeholder": "A `...` stands for something you still have to write.",
-    "syntax": "The kernel must be valid Python.",
-}
-"""Every rule by its short name, each in a sentence."""
-
 MAX_SOURCE = 64 * 1024
 MAX_FUNCTIONS = 32
 MAX_DEPTH = 60

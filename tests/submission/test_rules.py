@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from checker.course import PUZZLES
+from checker.submission.allowed_names import RULES
 from checker.submission.from_path import from_path
 from checker.submission.kernel import KernelSource, Piece, Violation
-from checker.submission.rules import RULES, is_untouched, violations
+from checker.submission.rules import is_untouched, violations
 
 PUZZLE = PUZZLES["row_softmax"]
 ROOT = Path(__file__).parents[2]
