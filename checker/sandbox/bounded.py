@@ -6,7 +6,7 @@ import contextlib
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from checker.compiler import CompileRequest, CompileResult, not_compiled
@@ -41,29 +41,22 @@ class Bounded:
     def compile(
         self, kernel: KernelSource, requests: Sequence[CompileRequest], *, aside: bool = False
     ) -> Iterator[CompileResult]:
-        done = 0
-        if not self._over:
-            for result in self.runner.compile(kernel, requests, aside=aside):
-                yield result
-                done += 1
-                if self._over:
-                    break
-        yield from (not_compiled(request, "timeout", self._message) for request in requests[done:])
+        results = iter(()) if self._over else self.runner.compile(kernel, requests, aside=aside)
+        for request in requests:
+            yield not_compiled(request, "timeout", self._message) if self._over else next(results)
 
     def simulate(
         self, kernel: KernelSource, launches: Sequence[Launch], options: SimulateOptions
     ) -> Iterator[RunResult]:
-        return self._until_the_end(len(launches), lambda: self.runner.simulate(kernel, launches, options))
+        return self._in_time(self.runner.simulate(kernel, launches, options))
 
     def launch(self, kernel: KernelSource, launches: Iterable[Launch]) -> Iterator[RunResult]:
-        return self._until_the_end(1, lambda: self.runner.launch(kernel, launches))
+        return self._in_time(self.runner.launch(kernel, launches))
 
-    def _until_the_end(self, count: int, start: Callable[[], Iterator[RunResult]]) -> Iterator[RunResult]:
-        if self._over and count:
-            yield RunResult("timeout", message=self._message)
-            return
-        for result in start():
-            yield result
-            if self._over:
-                yield RunResult("timeout", message=self._message)
+    def _in_time(self, results: Iterator[RunResult]) -> Iterator[RunResult]:
+        while not self._over:
+            result = next(results, None)
+            if result is None:
                 return
+            yield result
+        yield RunResult("timeout", message=self._message)

@@ -17,9 +17,6 @@ import threading
 import time
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import msgspec
 
 from checker.sandbox import linux
 from checker.sandbox.isolation import CACHE, ROOT, Limits
@@ -36,12 +33,10 @@ from checker.sandbox.protocol import (
     JobStarted,
     Message,
     ProtocolError,
+    Task,
     WorkerReady,
     encode,
 )
-
-if TYPE_CHECKING:
-    from checker.sandbox.tasks import Task
 
 INSIDE = "TILE_BY_TILE_WORKER"
 """Set in a worker's environment, where a sandbox must not start another worker."""
@@ -52,7 +47,6 @@ _KEPT = (
 )
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 _GRACE = 5.0  # seconds for the supervisor's report
-_DRAIN = 0.5  # seconds for answers that nobody waited for
 _COMMAND = (sys.executable, "-s", "-P", "-m", "checker.sandbox.worker")
 
 
@@ -270,17 +264,6 @@ class Job:
         return JobEnded("infra_error", end.message) if isinstance(end, Broken) else _explain(end)
 
 
-_SIGNALS = {
-    4: "SIGILL (an illegal instruction)",
-    6: "SIGABRT (an abort)",
-    7: "SIGBUS (a bad memory access)",
-    8: "SIGFPE (an arithmetic error)",
-    11: "SIGSEGV (an access to memory that is not there)",
-    15: "SIGTERM",
-    31: "SIGSYS (a forbidden system call)",
-}
-
-
 def _explain(end: JobEnd) -> JobEnded:
     if end.reason == "processes":
         status, message = "resource_limit", "The kernel's process started more processes than it may."
@@ -291,8 +274,11 @@ def _explain(end: JobEnd) -> JobEnded:
     elif end.signal == signal.SIGXFSZ:
         status, message = "resource_limit", "The kernel wrote a larger file than it may."
     elif end.signal is not None:
-        name = _SIGNALS.get(end.signal, f"signal {end.signal}")
-        status, message = "runtime_error", f"The kernel crashed: {name} ended its process."
+        name = next((known.name for known in signal.Signals if known == end.signal), f"signal {end.signal}")
+        status, message = (
+            "runtime_error",
+            f"The kernel crashed: {name} ({signal.strsignal(end.signal)}) ended its process.",
+        )
     else:
         message = f"The kernel's process ended by itself (exit code {end.code}) before it sent a result."
         status = "protocol_error"
@@ -321,37 +307,26 @@ class Jobs:
         if self.cache:
             self._worker.remove_cache(self.cache)
 
-    def start(self, task: Task, *, memory: int = 0, gpu: bool = False, programs: bool = False, cache: str = "") -> Job:
-        spec = JobSpec(msgspec.Raw(encode(task)), self.limits, memory, gpu, programs, cache)
-        return Job(self._worker, spec, self.limits.start)
-
-    def take(self, task: Task, *, memory: int = 0, programs: bool = False, cache: str = "") -> Job:
-        """An idle or new job for `task` that may use `memory` bytes for tensors."""
-        idle = self._idle.get(encode(task), [])
-        while idle:
-            job = idle.pop()
-            if job.spec.memory >= memory and _drained(job):
-                return job
-            job.close()
-        return self.start(task, memory=memory, programs=programs, cache=cache)
-
-    def give(self, job: Job) -> None:
-        if not job.closed:
-            self._idle.setdefault(bytes(job.spec.task), []).append(job)
+    def start(self, task: Task, memory: int = 0) -> Job:
+        cache = self.cache if task.programs else ""
+        return Job(self._worker, JobSpec(task, self.limits, memory, cache), self.limits.start)
 
     @contextlib.contextmanager
-    def lend(self, task: Task, memory: int) -> Iterator[Job]:
-        """A job for `task`, kept afterwards unless it fails. The next user waits for requests that nobody awaited."""
-        job = self.take(task, memory=memory)
+    def lend(self, task: Task, memory: int = 0) -> Iterator[Job]:
+        """A job for `task` that may use `memory` bytes for tensors. It is kept afterwards if it owes no answer."""
+        idle = self._idle.setdefault(encode(task), [])
+        job = idle.pop() if idle else None
+        if job is not None and job.spec.memory < memory:
+            job.close()
+            job = None
+        job = job or self.start(task, memory)
         try:
             yield job
-        except GeneratorExit:  # the caller has seen enough
-            self.give(job)
-            raise
-        except BaseException:
-            job.close()
-            raise
-        self.give(job)
+        finally:
+            if job.answered == job.requested and not job.closed:
+                idle.append(job)
+            else:
+                job.close()
 
     def hand_over(self) -> None:
         """End the jobs that compiled something for a launch, and wait until it lies where the launch looks for it."""
@@ -359,20 +334,3 @@ class Jobs:
             for job in [job for job in jobs if job.spec.cache]:
                 jobs.remove(job)
                 job.finish()
-
-
-def _drained(job: Job) -> bool:
-    """Whether the job soon finishes what nobody waited for, without a failure."""
-    from checker.sandbox.tasks import LaunchReport
-    from checker.simulator.trace_codec import MAX_BYTES
-
-    deadline = time.monotonic() + _DRAIN
-    try:
-        while job.answered < job.requested:
-            report = job.receive(LaunchReport, deadline, SMALL + MAX_BYTES)
-            job.answered += 1
-            if report.status != "passed":
-                return False
-    except JobEnded:
-        return False
-    return True

@@ -2,155 +2,111 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-
-from cachetools import LRUCache
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import replace
 
 from checker.compiler import CompileRequest, CompileResult, gpu_name, not_compiled
 from checker.sandbox.client import Job, JobEnded, Jobs, WorkerFailed
 from checker.sandbox.isolation import PATIENCE
-from checker.sandbox.protocol import ProtocolError, encode
-from checker.sandbox.tasks import Compile, CompileReport, MoreCompilations
+from checker.sandbox.protocol import ProtocolError, Task, encode
+from checker.sandbox.tasks import CompileReport, MoreCompilations
 from checker.submission.kernel import KernelSource
 
+_MOST_KEPT = 512
 _STATUSES = ("passed", "compile_error", "timeout", "resource_limit")
-
-
-class CompiledResults:
-    """Recent results: each depends only on its kernel and request. Safe to use from several threads."""
-
-    def __init__(self, most: int = 512) -> None:
-        self._results: LRUCache[bytes, CompileResult] = LRUCache(most)
-        self._lock = threading.Lock()
-
-    def get(self, key: bytes) -> CompileResult | None:
-        with self._lock:
-            return self._results.get(key)
-
-    def keep(self, key: bytes, result: CompileResult) -> None:
-        with self._lock:
-            self._results[key] = result
-
-
-@dataclass
-class _Queue:
-    """Requests that are still due, in order, and the job that works on them."""
-
-    due: deque[int]
-    job: Job | None = None
 
 
 class Compilations(Iterator[CompileResult]):
     """The result of each request, in order. Work begins with the constructor; `close` ends it.
 
-    Each request may use `Limits.compile` seconds of processor time, and `PATIENCE` times that on the clock. Where a launch needs
-    the compiled files (`jobs.cache`), nothing is taken from `results`.
+    Each request may use `Limits.compile` seconds of processor time, and `PATIENCE` times that on the clock. Results are `kept`,
+    because each depends only on its kernel and request, but where a launch needs the compiled files (`jobs.cache`), none is
+    taken from there.
     """
 
     def __init__(
         self,
         jobs: Jobs,
-        results: CompiledResults,
+        kept: dict[bytes, CompileResult],
         kernel: KernelSource,
         requests: Sequence[CompileRequest],
         aside: bool,
     ) -> None:
-        self._jobs, self._results, self._requests, self._aside = jobs, results, requests, aside
-        self._task, self._seconds = Compile(kernel, jobs.limits.compile), jobs.limits.compile
-        self._keys = [encode((kernel.kernel, kernel.source, request)) for request in requests]
-        self._cached = [None if jobs.cache else results.get(key) for key in self._keys]
-        missing = [number for number, cached in enumerate(self._cached) if cached is None]
+        self._kept = kept
+        keys = [encode((kernel.kernel, kernel.source, request)) for request in requests]
+        old = [None if jobs.cache else kept.get(key) for key in keys]
+        missing = [request for request, result in zip(requests, old, strict=True) if result is None]
         width = min(jobs.width, len(missing))
-        self._queues = [_Queue(deque(missing[i::width])) for i in range(width)]
-        self._numbers = iter(range(len(requests)))
-        self._failure: WorkerFailed | None = None
-        try:
-            for queue in self._queues:
-                self._begin(queue)
-        except WorkerFailed as error:
-            self._failure = error
+        self._queues = [_queue(jobs, kernel, missing[n::width], aside) for n in range(width)]
+        for queue in self._queues:
+            next(queue)
+        turns = (self._queues[n % width] for n in range(len(missing)))
+        self._due = iter(
+            [(key, result, None if result else next(turns)) for key, result in zip(keys, old, strict=True)]
+        )
 
     def __next__(self) -> CompileResult:
-        number = next(self._numbers, None)
-        if number is None:
-            self.close()
-            raise StopIteration
-        cached = self._cached[number]
-        if cached is not None:
-            return cached
-        result = self._result(number)
+        key, result, queue = next(self._due)
+        if queue is not None:
+            result = next(queue)
+        assert result is not None
         if result.status in ("passed", "compile_error"):
-            self._results.keep(self._keys[number], result)
+            self._kept[key] = result
+            for oldest in list(self._kept)[:-_MOST_KEPT]:
+                self._kept.pop(oldest, None)
         return result
 
     def close(self) -> None:
         """End the jobs that are still at work, and keep the others."""
-        self._numbers = iter(range(0))
+        self._due = iter(())
         for queue in self._queues:
-            if queue.job is not None and queue.due:
-                queue.job.close()
-            elif queue.job is not None:
-                self._jobs.give(queue.job)
-            queue.job = None
+            queue.close()
 
-    def _result(self, number: int) -> CompileResult:
-        """If a job ends over a request, another job takes on the rest of its queue."""
-        queue = next(queue for queue in self._queues if queue.due and queue.due[0] == number)
-        request = self._requests[number]
-        try:
-            if self._failure is not None:
-                raise self._failure
-            if queue.job is None:
-                self._begin(queue)
-            result, ended = self._received(queue, request)
-        except WorkerFailed as error:
-            result, ended = not_compiled(request, "infra_error", str(error)), True
-        queue.due.popleft()
-        if ended and queue.job is not None:
-            queue.job.close()
-            queue.job = None
-        if ended and queue.due and result.status != "infra_error":
-            try:
-                self._begin(queue)  # now, so that it works while we wait for other jobs
-            except WorkerFailed:
-                queue.job = None  # the next result tries again, and reports it
-        return result
 
-    def _begin(self, queue: _Queue) -> None:
-        queue.job = self._jobs.take(self._task, programs=True, cache=self._jobs.cache)
-        queue.job.send(MoreCompilations(tuple(self._requests[n] for n in queue.due), self._aside), len(queue.due))
+def _queue(
+    jobs: Jobs, kernel: KernelSource, requests: Sequence[CompileRequest], aside: bool
+) -> Generator[CompileResult | None, None, None]:
+    """None once a job is at work, then the result of each request. If a job ends over one, another takes on the rest."""
+    task, due = Task("compile", kernel, jobs.limits.compile), deque(requests)
+    last: CompileResult | None = None
+    try:
+        while due:
+            with jobs.lend(task) as job:
+                job.send(MoreCompilations(tuple(due), aside), len(due))
+                yield last  # now, so that the next job works while we wait for others
+                while True:
+                    last = _answer(job, due.popleft(), task.seconds)
+                    if job.closed or not due:
+                        break
+                    yield last
+        yield last
+    except WorkerFailed as error:
+        yield last
+        yield from (not_compiled(request, "infra_error", str(error)) for request in due)
 
-    def _received(self, queue: _Queue, request: CompileRequest) -> tuple[CompileResult, bool]:
-        """The result, and whether the job is over."""
-        assert queue.job is not None
-        try:
-            report = queue.job.receive(CompileReport, time.monotonic() + PATIENCE * self._seconds)
-            result = report.result
-            if report.number != queue.job.answered:
-                raise ProtocolError("its number is not the expected one")
-            queue.job.answered += 1
-            if result.status not in _STATUSES or result.ok != (result.status == "passed"):
-                raise ProtocolError("its status is not one that a compiler has")
-        except ProtocolError as error:
-            message = f"The compiler's process sent something that is no result: {error}."
-            return not_compiled(request, "protocol_error", message), True
-        except JobEnded as ended:
-            return self._failed_with_job(request, ended), True
-        return (self._too_slow(request) if result.status == "timeout" else replace(result, request=request)), False
 
-    def _failed_with_job(self, request: CompileRequest, ended: JobEnded) -> CompileResult:
-        if ended.status == "timeout":
-            return self._too_slow(request)
+def _answer(job: Job, request: CompileRequest, seconds: float) -> CompileResult:
+    """The result that is due. Afterwards the job is closed if it cannot go on."""
+    try:
+        report = job.receive(CompileReport, time.monotonic() + PATIENCE * seconds)
+        result = report.result
+        if report.number != job.answered:
+            raise ProtocolError("its number is not the expected one")
+        if result.status not in _STATUSES or result.ok != (result.status == "passed"):
+            raise ProtocolError("its status is not one that a compiler has")
+    except ProtocolError as error:
+        job.close()
+        message = f"The compiler's process sent something that is no result: {error}."
+        return not_compiled(request, "protocol_error", message)
+    except JobEnded as ended:
         message = ended.message.replace("The kernel crashed", "The compiler crashed on this kernel")
         status = "compile_error" if ended.status == "runtime_error" else ended.status
-        return not_compiled(request, status, message, ended.printed)
-
-    def _too_slow(self, request: CompileRequest) -> CompileResult:
-        gpu = gpu_name(request.capability)
-        return not_compiled(
-            request, "timeout", f"Triton's compiler did not finish for {gpu} within {self._seconds:g} s."
-        )
+        result = not_compiled(request, status, message, ended.printed)
+    else:
+        job.answered += 1
+    if result.status == "timeout":
+        message = f"Triton's compiler did not finish for {gpu_name(request.capability)} within {seconds:g} s."
+        return not_compiled(request, "timeout", message)
+    return replace(result, request=request)

@@ -25,7 +25,6 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import msgspec
 import torch
 import triton
 import triton.backends.nvidia.compiler
@@ -35,20 +34,9 @@ from checker import gpu
 from checker.compiler import CompileRequest, compile_kernel, not_compiled
 from checker.compiler.errors import explanations
 from checker.puzzle import Launch
-from checker.sandbox.protocol import Channel, JobStarted, decode, decoder
+from checker.sandbox.protocol import Channel, JobStarted, Task, decoder
 from checker.sandbox.shared_memory import attach
-from checker.sandbox.tasks import (
-    LONGEST,
-    Compile,
-    CompileReport,
-    Launches,
-    LaunchReport,
-    MoreCompilations,
-    RunOnGpu,
-    Simulate,
-    Task,
-    TimeOnGpu,
-)
+from checker.sandbox.tasks import LONGEST, CompileReport, Launches, LaunchReport, MoreCompilations
 from checker.simulator import SimulateOptions, Trace, simulate, simulate_together, trace_codec
 from checker.submission.load import load_kernel
 
@@ -69,7 +57,7 @@ def warm_up(folder: Path) -> None:
     Leaves a single thread, so that a fork is safe, and does not touch CUDA.
     """
     torch.set_num_threads(1)
-    for kind in (Task, MoreCompilations, Launches):
+    for kind in (MoreCompilations, Launches):
         decoder(kind)
     os.environ["TRITON_CACHE_DIR"] = str(folder / "warm")
     signature = {"x_ptr": "*fp32", "y_ptr": "*fp32", "N": "i32"}
@@ -84,20 +72,19 @@ def warm_up(folder: Path) -> None:
     gc.freeze()
 
 
-def run(channel: Channel, folder: Path, encoded: msgspec.Raw) -> None:
-    """A whole job. The task comes from the trusted side. `Closed` ends the job when no more work comes."""
+def run(channel: Channel, folder: Path, task: Task) -> None:
+    """A whole job. `Closed` ends it when no more work comes."""
     faulthandler.enable(sys.stderr)
-    task: Task = decode(Task, encoded)  # type: ignore[arg-type]
-    if isinstance(task, RunOnGpu):
+    if task.work == "launch":
         gpu.initialise()
     channel.send(JobStarted())
-    if isinstance(task, Compile):
+    if task.work == "compile":
         _compile(channel, folder, task)
     else:
         _launches(channel, folder, task)
 
 
-def _compile(channel: Channel, folder: Path, task: Compile) -> None:
+def _compile(channel: Channel, folder: Path, task: Task) -> None:
     function: Any = None
     for number, request in enumerate(_requests(channel)):
         began, used_below = time.perf_counter(), _children_seconds()
@@ -140,9 +127,9 @@ def _children_seconds() -> float:
     return sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
 
 
-def _launches(channel: Channel, folder: Path, task: Simulate | RunOnGpu | TimeOnGpu) -> None:
+def _launches(channel: Channel, folder: Path, task: Task) -> None:
     function: Any = None
-    if isinstance(task, RunOnGpu):
+    if task.work == "launch":
         adopt_compiled(Path(os.environ["TRITON_CACHE_DIR"]))
     launches: list[Launch] = []
     traces: list[Trace | None] = []
@@ -151,16 +138,16 @@ def _launches(channel: Channel, folder: Path, task: Simulate | RunOnGpu | TimeOn
             message, fds = channel.receive_with_fds(Launches)
             launches += attach(message, fds[0])
             traces = [None] * len(launches)
-            if isinstance(task, Simulate) and message.simulate == SimulateOptions(together=True):
+            if task.work == "simulate" and message.simulate == SimulateOptions(together=True):
                 function, traces = _together(function, folder, task, launches)
         launch, trace = launches.pop(0), traces.pop(0)
         began, timing = time.perf_counter(), None
         try:
             with _time_limit(channel, folder, number, task):
                 function = function or load_kernel(task.kernel, folder)
-                if isinstance(task, Simulate):
+                if task.work == "simulate":
                     trace = trace or simulate(function, launch, message.simulate)
-                elif isinstance(task, RunOnGpu):
+                elif task.work == "launch":
                     gpu.launch_kernel(function, launch, in_place=True)
                 else:
                     timing = gpu.time_kernel(function, launch)
@@ -175,7 +162,7 @@ def _launches(channel: Channel, folder: Path, task: Simulate | RunOnGpu | TimeOn
             return
 
 
-def _together(function: Any, folder: Path, task: Simulate, launches: list[Launch]) -> tuple[Any, list[Trace | None]]:
+def _together(function: Any, folder: Path, task: Task, launches: list[Launch]) -> tuple[Any, list[Trace | None]]:
     """The kernel, and a trace of each launch without a finding. If the kernel cannot be loaded, its first launch reports it.
 
     If it takes much too long, the process ends without a word, because that says nothing about any one launch.
@@ -196,12 +183,10 @@ def adopt_compiled(cache: Path) -> None:
             group.write_text(json.dumps({"child_paths": {name: str(group.parent / name) for name in names}}))
 
 
-def _time_limit(
-    channel: Channel, folder: Path, number: int, task: Simulate | RunOnGpu | TimeOnGpu
-) -> AbstractContextManager[None]:
-    if isinstance(task, TimeOnGpu):  # the trusted side's clock is enough
+def _time_limit(channel: Channel, folder: Path, number: int, task: Task) -> AbstractContextManager[None]:
+    if task.work == "time":  # the trusted side's clock is enough
         return nullcontext()
-    return _Timer(channel, folder, number, task.seconds, by_clock=isinstance(task, RunOnGpu))
+    return _Timer(channel, folder, number, task.seconds, by_clock=task.gpu)
 
 
 class _Timer(AbstractContextManager[None]):

@@ -2,7 +2,7 @@
 
 A frame is its length in bytes (``<Q``) followed by one message. Decoding validates: any bytes give either a message of an
 expected type or `ProtocolError`, and no message takes more memory than its reader allows. File descriptors travel with the
-first byte, and only towards a job. `tasks.py` defines what a job is asked and what it answers.
+first byte, and only towards a job.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ import socket
 import struct
 import time
 from collections.abc import Sequence
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
 from checker.sandbox.isolation import Limits
+from checker.submission.kernel import KernelSource
 
 SMALL = 4 << 20
 """The most bytes in a frame, except for a launch's report, which carries a trace."""
@@ -57,17 +58,35 @@ class WorkerReady(Message):
     lost: tuple[str, ...]
 
 
-class JobSpec(Message):
-    """To the worker, with the job's two sockets. `memory` (bytes) comes on top of `Limits.memory`; only the job decodes `task`.
+class Task(Message):
+    """What a job does with one kernel: compile it, simulate launches, run them on the GPU, or time them there.
 
-    `programs` says whether it may start programs. A job on the GPU takes over what earlier jobs compiled under the same `cache` name.
+    `seconds` limits each compilation and simulation in processor time, and each launch on the GPU on the clock.
     """
 
-    task: msgspec.Raw
+    work: Literal["compile", "simulate", "launch", "time"]
+    kernel: KernelSource
+    seconds: float = 0.0
+
+    @property
+    def gpu(self) -> bool:
+        return self.work in ("launch", "time")
+
+    @property
+    def programs(self) -> bool:
+        """Whether it may start programs, such as the assembler."""
+        return self.work != "simulate"
+
+
+class JobSpec(Message):
+    """To the worker, with the job's two sockets. `memory` (bytes) comes on top of `Limits.memory`.
+
+    A job on the GPU takes over what earlier jobs compiled under the same `cache` name.
+    """
+
+    task: Task
     limits: Limits
     memory: int = 0
-    gpu: bool = False
-    programs: bool = False
     cache: str = ""
 
 
@@ -128,8 +147,7 @@ class Channel:
         head = _LENGTH.pack(len(text))
         try:
             self._arm(deadline)
-            ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
-            sent = self._sock.sendmsg([head], ancillary)
+            sent = socket.send_fds(self._sock, [head], fds) if fds else 0
             for part in (head[sent:], text):
                 self._arm(deadline)
                 self._sock.sendall(part)

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from checker.gpu import Timing
     from checker.judge.runner import RunResult
     from checker.puzzle import Launch
-    from checker.sandbox.compilations import CompiledResults
     from checker.sandbox.session import Session
     from checker.simulator.trace import SimulateOptions
     from checker.submission.kernel import KernelSource
@@ -37,7 +36,7 @@ class Sandbox:
         """`layers` are the isolation layers it may use; tests use fewer."""
         self.limits = limits or Limits()
         self.worker = WorkerProcess(self.limits.start, layers)
-        self._compiled: CompiledResults | None = None
+        self._compiled: dict[bytes, CompileResult] = {}
         _OPEN.add(self)
 
     @staticmethod
@@ -88,11 +87,8 @@ class Sandbox:
 
         In a `hurry` each call is spread over all processors: more jobs have to start, so the result comes sooner and costs more.
         """
-        from checker.sandbox.compilations import CompiledResults
         from checker.sandbox.session import Session
 
-        if self._compiled is None:
-            self._compiled = CompiledResults()
         cache, width = secrets.token_hex(8) if gpu else "", (os.cpu_count() or 1) if hurry else 1
         return Session(self.worker, self.limits, self._compiled, cache, width)
 

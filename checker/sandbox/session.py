@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 
 import torch
@@ -17,19 +18,11 @@ from checker.compiler import CompileRequest, CompileResult
 from checker.judge.runner import RunResult
 from checker.puzzle import Launch
 from checker.sandbox.client import Job, JobEnded, Jobs, WorkerFailed, WorkerProcess
-from checker.sandbox.compilations import Compilations, CompiledResults
+from checker.sandbox.compilations import Compilations
 from checker.sandbox.isolation import PATIENCE, Limits
-from checker.sandbox.protocol import SMALL, ProtocolError
+from checker.sandbox.protocol import SMALL, ProtocolError, Task
 from checker.sandbox.shared_memory import SharedLaunches
-from checker.sandbox.tasks import (
-    LaunchArguments,
-    LaunchReport,
-    RunOnGpu,
-    Simulate,
-    TimeOnGpu,
-    longest_trace,
-    trace_from_bytes,
-)
+from checker.sandbox.tasks import LaunchArguments, LaunchReport, longest_trace, trace_from_bytes
 from checker.simulator.trace import SimulateOptions
 from checker.submission.kernel import KernelSource
 
@@ -49,7 +42,7 @@ class Session(Jobs):
     """
 
     def __init__(
-        self, worker: WorkerProcess, limits: Limits, compiled: CompiledResults, cache: str = "", width: int = 1
+        self, worker: WorkerProcess, limits: Limits, compiled: dict[bytes, CompileResult], cache: str, width: int
     ) -> None:
         super().__init__(worker, limits, cache, width)
         self._compiled = compiled
@@ -88,9 +81,9 @@ class Session(Jobs):
         self, kernel: KernelSource, launches: Sequence[Launch], options: SimulateOptions
     ) -> Iterator[RunResult]:
         """In one job."""
-        task, seconds, done = Simulate(kernel, self.limits.simulate), self.limits.simulate, 0
+        task, seconds, done = Task("simulate", kernel, self.limits.simulate), self.limits.simulate, 0
         memory = max(2 * _AHEAD * max((_bytes(launch) for launch in launches), default=0), _ROOM)
-        lend = lambda: self.lend(task, memory)  # noqa: E731
+        lend = partial(self.lend, task, memory)
         if options.together:
             batches = _batches(launches, memory // (2 * _AHEAD))
             try:
@@ -110,23 +103,22 @@ class Session(Jobs):
         result is requested.
         """
         self.hand_over()
-        return self._on_gpu(RunOnGpu(kernel, self.limits.launch), launches, ahead, _GRACE)
+        return self._on_gpu(Task("launch", kernel, self.limits.launch), launches, ahead, _GRACE)
 
     def time(self, kernel: KernelSource, launches: Iterable[Launch]) -> Iterator[gpu.Timing]:
         """How long each launch takes on the GPU, with nothing else running. Raises RuntimeError at the first that cannot be timed."""
-        for result in self._on_gpu(TimeOnGpu(kernel), launches, ahead=1, grace=0.0):
+        for result in self._on_gpu(Task("time", kernel), launches, ahead=1, grace=0.0):
             if result.timing is None:
                 raise RuntimeError(result.message or "The kernel was not timed.")
             yield result.timing
 
-    def _on_gpu(
-        self, task: RunOnGpu | TimeOnGpu, launches: Iterable[Launch], ahead: int, grace: float
-    ) -> Iterator[RunResult]:
+    def _on_gpu(self, task: Task, launches: Iterable[Launch], ahead: int, grace: float) -> Iterator[RunResult]:
         if not gpu.available():
             return iter([RunResult("infra_error", message="There is no GPU here that PyTorch can use.")])
-        start = lambda: self.start(task, gpu=True, programs=True, cache=self.cache)  # noqa: E731
-        seconds, timed = self.limits.launch, isinstance(task, TimeOnGpu)
-        return self._run(start, ([one] for one in launches), seconds, seconds + grace, ahead=ahead, timed=timed)
+        seconds, timed = self.limits.launch, task.work == "time"
+        return self._run(
+            partial(self.start, task), ([one] for one in launches), seconds, seconds + grace, ahead=ahead, timed=timed
+        )
 
     def _run(
         self,
@@ -188,7 +180,7 @@ def _result(
             raise ProtocolError("its number is not the expected one")
         trace = None if report.trace is None else trace_from_bytes(report.trace, most)
         tensors = {} if timed or report.status != "passed" else batch.results(launch)
-        if tensors and not job.spec.gpu:
+        if tensors and not job.spec.task.gpu:
             batch.verify(launch, trace, tensors)
     except ProtocolError as error:
         return RunResult("protocol_error", message=f"The kernel's process sent something that is no result: {error}.")
@@ -214,25 +206,14 @@ def _too_long(seconds: float) -> str:
 
 
 def _shares(launches: Sequence[Launch], most: int) -> list[list[int]]:
-    """Launches by number in at most `most` shares of similar cost. Launches with the same constants and types stay together."""
+    """Launches by number in shares of similar size, none if they are few. Those with the same constants and types stay together."""
     shapes: dict[str, list[int]] = {}
     for number, launch in enumerate(launches):
         dtypes = [value.dtype for value in launch.arguments.values() if isinstance(value, torch.Tensor)]
         shapes.setdefault(repr((sorted(launch.meta.items()), dtypes)), []).append(number)
     count = min(most, len(shapes) // _WORTH_A_JOB)
-    shares: list[list[int]] = [[] for _ in range(count)]
-    costs = [0] * count
-    for cost, numbers in sorted(((_cost([launches[i] for i in n]), n) for n in shapes.values()), reverse=True):
-        if shares:
-            cheapest = costs.index(min(costs))
-            shares[cheapest] += numbers
-            costs[cheapest] += cost
-    return [sorted(share) for share in shares]
-
-
-def _cost(launches: Sequence[Launch]) -> int:
-    """Roughly the milliseconds to simulate launches of one shape together, fitted over six puzzles."""
-    return 13 + 8 * len(launches) + 15 * sum(map(_bytes, launches)) // 2**20
+    by_size = sorted(shapes.values(), key=lambda numbers: sum(_bytes(launches[i]) for i in numbers), reverse=True)
+    return [sorted(i for numbers in by_size[n::count] for i in numbers) for n in range(count)]
 
 
 def _when_done(results: Future[list[RunResult]]) -> Iterator[RunResult]:

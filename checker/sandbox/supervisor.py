@@ -26,24 +26,6 @@ _TICK = 0.1
 _CHUNK = 1 << 16
 
 
-class Output:
-    """The head and the tail of what a job printed, at most `limit` bytes."""
-
-    def __init__(self, limit: int) -> None:
-        self._half = limit // 2
-        self._head, self._tail, self._seen = b"", b"", 0
-
-    def add(self, data: bytes) -> None:
-        self._seen += len(data)
-        room = self._half - len(self._head)
-        self._head += data[:room]
-        self._tail = (self._tail + data[room:])[-self._half :] if len(data) > room else self._tail
-
-    def value(self) -> bytes:
-        lost = self._seen - len(self._head) - len(self._tail)
-        return self._head + (f"\n… {lost} bytes …\n".encode() if lost else b"") + self._tail
-
-
 def start(confinement: Confinement, data: socket.socket, report: socket.socket, run: Callable[[Channel], None]) -> int:
     """Fork the processes of one job, which calls `run`. Returns the process that the worker has to reap."""
     first = os.fork()
@@ -157,8 +139,8 @@ def _set_folders(folder: Path) -> None:
 
 
 def _watch(confinement: Confinement, job: int, reader: int, report: socket.socket) -> tuple[int, str, bytes]:
-    """Wait until the job ends, is called off, or takes too much: its wait status, why it was killed, and what it printed."""
-    output = Output(confinement.limits.output)
+    """Wait until the job ends, is called off, or takes too much: its wait status, why it was killed, and what it printed last."""
+    most, printed = confinement.limits.output, b""
     poll = select.poll()
     poll.register(reader, select.POLLIN)
     poll.register(report, select.POLLIN | select.POLLHUP)
@@ -169,7 +151,7 @@ def _watch(confinement: Confinement, job: int, reader: int, report: socket.socke
         for fd, _ in poll.poll(_TICK * 1000):
             if fd == reader:
                 data = os.read(reader, _CHUNK)
-                output.add(data)
+                printed = (printed + data)[-most:]
                 if not data:
                     poll.unregister(reader)
             elif fd == report.fileno() and not reason:
@@ -183,10 +165,10 @@ def _watch(confinement: Confinement, job: int, reader: int, report: socket.socke
     with contextlib.suppress(BlockingIOError):
         for _ in range(64):
             data = os.read(reader, _CHUNK)
-            output.add(data)
+            printed = (printed + data)[-most:]
             if not data:
                 break
-    return ended, reason, output.value()
+    return ended, reason, printed
 
 
 def _excess(confinement: Confinement, job: int, baseline: int) -> str:

@@ -1,4 +1,4 @@
-"""What a job is asked to do and what it answers, as messages. Answers may come from untrusted code: believe only their types."""
+"""What a job gets for its task and what it answers, as messages. Answers may come from untrusted code: believe only their types."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from checker.puzzle import Scalar
 from checker.sandbox.protocol import Message, ProtocolError, Words
 from checker.simulator import trace_codec
 from checker.simulator.trace import SimulateOptions, Trace
-from checker.submission.kernel import KernelSource
 
 LONGEST = 16_000
 """The most characters of a message or its details that a job sends."""
@@ -23,36 +22,6 @@ Seconds = Annotated[float, msgspec.Meta(ge=0)]
 
 
 # ----------------------------------------------------------------------------------------------------------- to a job
-
-
-class Compile(Message):
-    """Compile each request in the `MoreCompilations` that follow, within `seconds` of processor time each."""
-
-    kernel: KernelSource
-    seconds: float
-
-
-class Simulate(Message):
-    """Run the `Launches` that follow in the simulator, each within `seconds` of processor time."""
-
-    kernel: KernelSource
-    seconds: float
-
-
-class RunOnGpu(Message):
-    """Run the `Launches` that follow on the GPU, each within `seconds` on the clock."""
-
-    kernel: KernelSource
-    seconds: float
-
-
-class TimeOnGpu(Message):
-    """Time the `Launches` that follow."""
-
-    kernel: KernelSource
-
-
-Task = Compile | Simulate | RunOnGpu | TimeOnGpu
 
 
 class MoreCompilations(Message):

@@ -15,11 +15,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import msgspec
-
 from checker.sandbox import isolation, linux, probe, supervisor
 from checker.sandbox.isolation import Confinement, Limits
-from checker.sandbox.protocol import Broken, Channel, Closed, Exposed, Hidden, JobSpec, WorkerReady
+from checker.sandbox.protocol import Broken, Channel, Closed, Exposed, Hidden, JobSpec, Task, WorkerReady
+from checker.submission.kernel import KernelSource
 
 _ROUND = 1.0
 
@@ -68,16 +67,16 @@ class Worker:
             job.run(channel, folder, spec.task)
 
         try:
-            if spec.gpu and self.gpu_layers is None:
+            if spec.task.gpu and self.gpu_layers is None:
                 self.gpu_layers = probe.strongest_gpu_layers(self.trial(gpu=True), self.layers)
-            layers = self.gpu_layers if spec.gpu else self.layers
+            layers = self.gpu_layers if spec.task.gpu else self.layers
             self._start(spec, layers or frozenset(), data, report, run)
         except (OSError, RuntimeError) as error:
             Channel(report).send(Broken(str(error)[:2000]))
 
     def trial(self, *, gpu: bool) -> probe.StartJob:
         """Starts jobs that run our own code, to see what a job can do."""
-        spec = JobSpec(msgspec.Raw(), Limits(), gpu=gpu, programs=gpu)
+        spec = JobSpec(Task("launch" if gpu else "simulate", KernelSource("", "", "", ())), Limits())
         return lambda layers, data, report, run: self._start(
             spec, layers, data, report, lambda channel, _: run(channel)
         )
@@ -95,8 +94,8 @@ class Worker:
         confinement = Confinement(
             layers=layers,
             folder=self.folder / f"job-{self.started}",
-            gpu=spec.gpu,
-            programs=spec.programs,
+            gpu=spec.task.gpu,
+            programs=spec.task.programs,
             memory=spec.limits.memory + spec.memory,
             limits=spec.limits,
             cache=self.folder / f"{isolation.CACHE}-{spec.cache}" if spec.cache else None,

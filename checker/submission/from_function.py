@@ -6,19 +6,18 @@ unwraps them.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import linecache
 from collections.abc import Iterable
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import Any
 
 from checker.course import KERNELS, LADDER, PUZZLES
 from checker.puzzle import Puzzle
-from checker.submission.allowed_names import LIBDEVICES
 from checker.submission.extract import extract, one_function
 from checker.submission.kernel import KernelSource
-from checker.submission.literals import written
 from checker.submission.notebook import cells_run, origin_of, shell, unfinished
 from checker.submission.scope import Definition, StaticScope, Text, parse
 
@@ -35,7 +34,7 @@ def from_function(kernel: Any, verb: str = "check") -> KernelSource:
     """
     puzzle, function = _puzzle_and_function(kernel, verb)
     _refuse_outdated(kernel, function)
-    return extract(_definition(kernel), puzzle.name, _LiveScope(function))
+    return extract(_definition(kernel), puzzle.name, _scope(function))
 
 
 def puzzle_named(what: Any, verb: str) -> Puzzle:
@@ -156,75 +155,13 @@ def _written_lines(fn: Any, function: FunctionType) -> tuple[list[str], int]:
     return inspect.getsourcelines(function)
 
 
-class _LiveScope:
-    """Looks names up in the globals of a live function, and their text in its file or in the session's cells."""
-
-    def __init__(self, function: FunctionType) -> None:
-        self.function = function
-        self.values: dict[str, Any] = dict(function.__globals__)
-        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-            try:
-                self.values[name] = cell.cell_contents
-            except ValueError:  # not assigned yet
-                continue
-        self._static: StaticScope | None = None
-
-    def find(self, name: str) -> Definition | None:
-        if name not in self.values:
-            return None
-        value = self.values[name]
-        if isinstance(value, ModuleType):
-            return Definition(name, "import", target=value.__name__)
-        function = _unwrapped(value) if _is_jitted(value) else None
-        module, own = getattr(function or value, "__module__", "") or "", getattr(function or value, "__name__", "")
-        if module.split(".")[0] == "triton" and callable(value) and own:
-            where = "triton.language" if module.startswith("triton.language") else "triton"
-            where = module if module in LIBDEVICES else where
-            return Definition(name, "import", target=f"{where}.{own}")
-        if function is not None:
-            if function.__globals__ is not self.function.__globals__:
-                return Definition(name, "import", target=f"{module}.{own}")
-            return _definition(value)
-        written_down = self.static.find(name)
-        if written_down is not None and written_down.kind != "import":
-            return written_down
-        return self.from_value(name, value)
-
-    @property
-    def static(self) -> StaticScope:
-        """The definitions in the file or the cells, read as data when a name first needs them."""
-        if self._static is None:
-            self._static = StaticScope()
-            for text in _texts(self.function.__code__.co_filename):
-                try:
-                    self._static.add(text, parse(text.text))
-                except SyntaxError:
-                    continue
-        return self._static
-
-    def from_value(self, name: str, value: Any) -> Definition:
-        """A definition for a value without text, e.g. one that another module set."""
-        shown = _as_source(value)
-        if shown is None:
-            is_function = isinstance(value, FunctionType)
-            what = "an ordinary Python function" if is_function else f"a Python {type(value).__name__}"
-            return Definition(name, "other", what=what)
-        code = self.function.__code__
-        text = Text(f"{name} = {shown}", origin_of(code.co_filename), code.co_firstlineno)
-        return Definition(name, "value", parse(text.text).body[0], text)
-
-
-def _as_source(value: Any) -> str | None:
-    import triton.language as tl
-
-    if isinstance(value, tl.constexpr):
-        inner = _as_source(value.value)
-        return None if inner is None else f"tl.constexpr({inner})"
-    if isinstance(value, tl.dtype):
-        return next((f"tl.{n}" for n in dir(tl) if not n.startswith("_") and getattr(tl, n) is value), None)
-    if isinstance(value, bool | int | float) and type(value) in (bool, int, float):
-        return written(value)
-    return None
+def _scope(function: FunctionType) -> StaticScope:
+    """The definitions in the function's file, or in the cells of the session."""
+    scope = StaticScope()
+    for text in _texts(function.__code__.co_filename):
+        with contextlib.suppress(SyntaxError):
+            scope.add(text, parse(text.text))
+    return scope
 
 
 def _texts(filename: str) -> list[Text]:

@@ -8,11 +8,11 @@ import re
 import tokenize
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from checker.submission.extract import extract
-from checker.submission.files import MAX_ARCHIVE, MAX_FILE, Entry, entries, skipped, unzipped
+from checker.submission.files import MAX_ARCHIVE, MAX_FILE, Entry, entries, printable, skipped, unzipped
 from checker.submission.kernel import KernelSource
 from checker.submission.notebook import cells
 from checker.submission.scope import StaticScope, Text, parse, quoted
@@ -21,6 +21,8 @@ if TYPE_CHECKING:  # the grader reads in a process without torch
     from checker.puzzle import Puzzle
 
 KINDS = (".py", ".ipynb")
+QUIET = ("left_out", "other_kind", "empty")
+"""Reasons that nobody needs to hear about a file in a folder or a zip."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class SubmittedKernel:
 
     `submission` is the file's name relative to the path that was read. Either `puzzle` and `source` are set, or `error` is a
     sentence about what is wrong, at `line` of `origin` if it has one. `reason` is empty or one of
-    ``no_kernel``, ``syntax``, ``undecodable``, ``too_large``, ``unsafe``, ``unreadable``, ``not_a_function``.
+    ``no_kernel``, ``syntax``, ``undecodable``, ``too_large``, ``unsafe``, ``unreadable``, ``not_a_function``, or one of `QUIET`.
     """
 
     submission: str
@@ -49,14 +51,14 @@ def from_path(path: Path | str, puzzles: Iterable[Puzzle] | Mapping[str, Puzzle]
     """
     kernels = {p.kernel: p.name for p in (puzzles.values() if isinstance(puzzles, Mapping) else puzzles)}
     whole = Path(path)
-    kernels_found: list[SubmittedKernel] = []
+    found: list[SubmittedKernel] = []
     try:
-        for entry in _entries(whole):
-            if entry.name == whole.name or _wanted(entry):
-                kernels_found += read_entry(entry, kernels)
+        for entry in (member for file in entries(whole) for member in members(file)):
+            alone = entry.name == whole.name
+            found += [one for one in read_entry(entry, kernels) if alone or one.reason not in QUIET]
     except PermissionError as error:
-        kernels_found.append(_unread(whole.name, f"this folder cannot be read: {error.strerror}", "unreadable"))
-    return kernels_found
+        found.append(_unread(whole.name, f"this folder cannot be read: {error.strerror}", "unreadable"))
+    return found
 
 
 def _in_text(whole: str, file: str, kernels: Mapping[str, str]) -> list[SubmittedKernel]:
@@ -116,26 +118,15 @@ def _unread(name: str, message: str, reason: str) -> SubmittedKernel:
     return SubmittedKernel(name, error=message, reason=reason)
 
 
-def _entries(path: Path) -> Iterator[Entry]:
-    """Every file at or below `path`, including the members of zips. Raises FileNotFoundError."""
-    for entry in entries(path):
-        if entry.suffix == ".zip" and not entry.problem:
-            try:
-                yield from unzipped(entry.read(MAX_ARCHIVE + 1), entry.name)
-            except (OSError, ValueError) as error:
-                yield Entry(entry.name, problem=f"this file cannot be read: {error}", reason="unreadable")
-        else:
-            yield entry
-
-
-def _wanted(entry: Entry) -> bool:
-    """Whether this may be a learner's file; hidden files and other kinds are left out silently."""
-    parts = PurePosixPath(entry.name).parts
-    return (
-        not any(skipped(part) for part in parts if part != "..")
-        and entry.reason != "empty"
-        and entry.suffix in ("", *KINDS, ".zip")
-    )
+def members(entry: Entry) -> Iterator[Entry]:
+    """The file itself, or the members of a zip."""
+    if entry.suffix != ".zip" or entry.problem:
+        yield entry
+        return
+    try:
+        yield from unzipped(entry.read(MAX_ARCHIVE + 1), entry.name)
+    except (OSError, ValueError) as error:
+        yield Entry(entry.name, problem=f"this file cannot be read: {error}", reason="unreadable")
 
 
 def _is_notebook(file: str) -> bool:
@@ -160,15 +151,21 @@ def _decoded(name: str, data: bytes) -> str | SubmittedKernel:
 
 def read_entry(entry: Entry, kernels: Mapping[str, str]) -> list[SubmittedKernel]:
     """The kernels in one file; `kernels` maps their names to puzzles."""
+    if any(skipped(part) for part in entry.name.split("/") if part not in (".", "..")):
+        return [_unread(entry.name, "a hidden or temporary file was left out", "left_out")]
     if entry.problem:
         return [_unread(entry.name, entry.problem, entry.reason)]
     if entry.suffix not in KINDS:
-        return [_unread(entry.name, "this is not a .py, an .ipynb or a .zip file", "unreadable")]
+        kind = entry.suffix or "file without a suffix"
+        message = f"a {kind} is not read: hand in a .py, an .ipynb or a .zip of them"
+        return [_unread(entry.name, message, "other_kind")]
     try:
         text = _decoded(entry.name, entry.read(MAX_FILE + 1))
         return [text] if isinstance(text, SubmittedKernel) else _in_text(text, entry.name, kernels)
     except RecursionError:
         return [_unread(entry.name, "the code in this file is nested too deeply to be read", "syntax")]
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
+    except MemoryError:
+        return [_unread(entry.name, "this file cannot be read: it needs too much memory", "unreadable")]
+    except Exception as error:  # one file must not take the others of its zip with it
+        why = getattr(error, "strerror", None) or printable(str(error))[:100]
         return [_unread(entry.name, f"this file cannot be read: {why}", "unreadable")]

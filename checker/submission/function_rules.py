@@ -53,6 +53,7 @@ class FunctionRules:
         self.locals = parameters | {
             n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)
         }
+        self.modules = {name: module for name, module in aliases.items() if name not in self.locals}
 
     def refuse(self, rule: str, node: ast.AST, message: str) -> None:
         self.broken.append(Violation(rule, getattr(node, "lineno", self.node.lineno), message))
@@ -375,7 +376,7 @@ class FunctionRules:
 
     def not_callable(self, function: ast.expr) -> None:
         tl_name = self.language_name(function)
-        module, _, name = (self.path(function) or "").rpartition(".")
+        module, _, name = triton_path(function, self.modules).rpartition(".")
         if tl_name is not None:
             self.refuse("names", function, no_tl(tl_name))
         elif module in LIBDEVICES:
@@ -426,34 +427,21 @@ class FunctionRules:
             return isinstance(node.func, ast.Attribute) and node.func.attr in TAKE_A_HELPER
         return kind.removeprefix("tl.") in TAKE_A_HELPER
 
-    def module_of(self, name: str) -> str | None:
-        return None if name in self.locals else self.aliases.get(name)
-
     def is_module(self, node: ast.expr) -> bool:
         """Whether the expression begins with a module: ``tl``, ``tl.math``, ``triton.language.core``."""
         while isinstance(node, ast.Attribute):
             node = node.value
-        return isinstance(node, ast.Name) and self.module_of(node.id) is not None
-
-    def path(self, node: ast.expr) -> str | None:
-        """The full dotted name of an expression of Triton's modules: "triton.language.math.exp" for ``tl.math.exp``."""
-        match node:
-            case ast.Name(id=name):
-                return self.module_of(name)
-            case ast.Attribute(value=value, attr=attr):
-                parent = self.path(value)
-                return None if parent is None else f"{parent}.{attr}"
-        return None
+        return isinstance(node, ast.Name) and node.id in self.modules
 
     def language_name(self, node: ast.expr) -> str | None:
         """NAME for ``tl.NAME``, whatever name the module was imported under; None for anything else."""
-        module, _, name = (self.path(node) or "").rpartition(".")
+        module, _, name = triton_path(node, self.modules).rpartition(".")
         return name if module == _LANGUAGE and isinstance(node, ast.Attribute) else None
 
     def called(self, node: ast.Call) -> str | None:
         """The called function: "tl.load", "triton.cdiv", "libdevice.tanh", or the name of a builtin or helper; else None."""
         function = node.func
-        module, _, name = (self.path(function) or "").rpartition(".")
+        module, _, name = triton_path(function, self.modules).rpartition(".")
         if module in LIBDEVICES:
             return f"libdevice.{name}" if name in LIBDEVICE else None
         if isinstance(function, ast.Name) and function.id not in self.locals:
@@ -464,6 +452,17 @@ class FunctionRules:
         if module == f"{_LANGUAGE}.math":
             return f"tl.math.{name}" if name in MATH else None
         return f"triton.{name}" if module == "triton" and name in TRITON else None
+
+
+def triton_path(node: ast.expr, modules: Mapping[str, str]) -> str:
+    """The full dotted name of an expression of Triton's modules: "triton.language.math.exp" for ``tl.math.exp``, else ""."""
+    match node:
+        case ast.Name(id=name):
+            return modules.get(name, "")
+        case ast.Attribute(value=value, attr=attr):
+            parent = triton_path(value, modules)
+            return f"{parent}.{attr}" if parent else ""
+    return ""
 
 
 def _literal(node: ast.expr) -> bool:

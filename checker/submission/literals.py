@@ -14,6 +14,19 @@ OPTIONS = ("num_warps", "num_stages")
 MAX_CONFIGS = 64
 _LIMIT = 2**64
 
+
+def _power(base: float, exponent: float) -> float:
+    if isinstance(base, int) and isinstance(exponent, int) and abs(base).bit_length() * exponent > 128:
+        raise OverflowError("it does not fit in 64 bits")
+    return base**exponent
+
+
+def _shift(value: float, by: float) -> float:
+    if not (isinstance(value, int) and isinstance(by, int) and 0 <= by < 64):
+        raise OverflowError("it does not fit in 64 bits")
+    return value << by
+
+
 _BINARY: Mapping[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -21,6 +34,8 @@ _BINARY: Mapping[type[ast.operator], Callable[[float, float], float]] = {
     ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
+    ast.Pow: _power,
+    ast.LShift: _shift,
 }
 
 
@@ -35,6 +50,8 @@ class NotLiteral(ValueError):
 def number(node: ast.expr) -> Scalar:
     """The value of an expression of literal numbers. Raises NotLiteral, also for numbers beyond 64 bits."""
     value = _number(node)
+    if isinstance(value, complex):
+        raise NotLiteral(node, "this power is not a real number")
     if isinstance(value, int) and abs(value) >= _LIMIT:
         raise NotLiteral(node, "this number does not fit in 64 bits")
     return value
@@ -48,13 +65,6 @@ def _number(node: ast.expr) -> Scalar:
             return -number(operand)
         case ast.UnaryOp(op=ast.UAdd(), operand=operand):
             return +number(operand)
-        case ast.BinOp(left=left, op=ast.Pow(), right=right):
-            return _power(node, number(left), number(right))
-        case ast.BinOp(left=left, op=ast.LShift(), right=right):
-            x, y = number(left), number(right)
-            if not (isinstance(x, int) and isinstance(y, int) and 0 <= y < 64):
-                raise NotLiteral(node, "this shift does not fit in 64 bits")
-            return x << y
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
             try:
                 return _BINARY[type(op)](number(left), number(right))
@@ -69,28 +79,6 @@ def _number(node: ast.expr) -> Scalar:
 def is_no_finite_number(text: str) -> bool:
     """Whether ``float(text)`` is infinite or NaN."""
     return text.strip().lower().lstrip("+-") in ("inf", "infinity", "nan")
-
-
-def _power(node: ast.expr, base: Scalar, exponent: Scalar) -> Scalar:
-    if isinstance(base, int) and isinstance(exponent, int):
-        if exponent < 0:
-            base = float(base)
-        elif abs(base).bit_length() * exponent > 128:
-            raise NotLiteral(node, "this power does not fit in 64 bits")
-    try:
-        value = base**exponent
-    except (ZeroDivisionError, OverflowError) as error:
-        raise NotLiteral(node, f"this cannot be computed: {error}") from None
-    if isinstance(value, complex):
-        raise NotLiteral(node, "this power is not a real number")
-    return value
-
-
-def written(value: Scalar) -> str:
-    """A number as Python source; infinities and NaN as ``float("inf")``, because they have no literal."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return f'float("{value}")'
-    return repr(value)
 
 
 def autotune_configs(call: ast.Call, scope: Scope) -> tuple[Config, ...]:

@@ -6,13 +6,14 @@ import ast
 import json
 import re
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from checker.submission.scope import Text, parse
 
+MOST_MAGICS = 100
+"""In one cell that does not parse without them: each takes another attempt."""
 RUN_AS_STRINGS = ("prun", "time", "timeit")
 """The ``%%`` magics whose cells have no file to read a function's source from."""
 _OTHER_LANGUAGE = re.compile(r"\s*%%(?!time\b|timeit\b|capture\b|prun\b|python3?\b|pypy\b)\w+")
@@ -47,13 +48,6 @@ def _all_cells(text: str) -> list[Any]:
     if not isinstance(notebook, dict):
         raise ValueError("this is not a notebook file: its JSON is not an object")
     listed = notebook.get("cells")
-    if listed is None and isinstance(notebook.get("worksheets"), list):  # nbformat 3 and older
-        import nbformat
-
-        try:
-            listed = nbformat.reads(text, as_version=4)["cells"]
-        except Exception as error:
-            raise ValueError(f"this old notebook cannot be converted: {str(error)[:100]}") from None
     if not isinstance(listed, list):
         raise ValueError("this is not a notebook file: it has no list of cells")
     return listed
@@ -67,25 +61,18 @@ def without_magics(source: str) -> str:
         return "\n" * (len(lines) - 1)
     if _CELL_MAGIC.match(lines[first]):
         lines[first] = ""
-    try:
-        parse("\n".join(lines))
-    except SyntaxError:
-        _blank_magics(lines)
+    for _ in range(MOST_MAGICS):
+        try:
+            parse("\n".join(lines))
+        except SyntaxError as error:
+            at = min(error.lineno or 1, len(lines)) - 1
+            plain = _without_magic(lines[at])
+            if plain is None:
+                break
+            lines[at] = plain
+        else:
+            break
     return "\n".join(lines)
-
-
-def _blank_magics(lines: list[str]) -> None:
-    """Blank every line that begins a statement and that IPython would handle itself, in linear time."""
-    depth, quote = 0, ""
-    continued = False
-    for at, line in enumerate(lines):
-        if not (depth or quote or continued):
-            plain = _without_magic(line)
-            if plain is not None:
-                lines[at] = plain
-                continue
-        depth, quote = _after(line, depth, quote)
-        continued = line.endswith("\\")
 
 
 def _without_magic(line: str) -> str | None:
@@ -98,38 +85,6 @@ def _without_magic(line: str) -> str | None:
     if value.lstrip()[:1] not in ("%", "!") or not value.strip() or not _NAMES.fullmatch(names):
         return None
     return f"{indent}pass" if "," in names else f"{indent}{names.strip()} = None"
-
-
-def _after(line: str, depth: int, quote: str) -> tuple[int, str]:
-    """The number of open brackets and the open quotation mark at the end of a line."""
-    at = 0
-    while at < len(line):
-        if quote:
-            closed = line.find(quote, at)
-            while closed > 0 and _escaped(line, closed, at):
-                closed = line.find(quote, closed + 1)
-            if closed < 0:
-                return depth, quote if len(quote) == 3 else ""
-            at, quote = closed + len(quote), ""
-            continue
-        character = line[at]
-        if character == "#":
-            break
-        if character in "\"'":
-            quote = character * 3 if line.startswith(character * 3, at) else character
-            at += len(quote)
-            continue
-        depth = max(0, depth + (character in "([{") - (character in ")]}"))
-        at += 1
-    return depth, quote if len(quote) == 3 else ""
-
-
-def _escaped(line: str, at: int, since: int) -> bool:
-    """Whether an odd number of backslashes precedes `at`."""
-    first = at
-    while first > since and line[first - 1] == "\\":
-        first -= 1
-    return bool((at - first) % 2)
 
 
 @dataclass(frozen=True)
@@ -223,44 +178,21 @@ def unfinished(name: str, filename: str | None = None) -> Unfinished | None:
     """
     cells = cells_run()
     running = cells[-1][0] if cells else 0
-    written = re.compile(rf"^[ \t]*def[ \t]+{re.escape(name)}\b", re.MULTILINE)
+    written = re.compile(rf"^def[ \t]+{re.escape(name)}\b", re.MULTILINE)
+    assigned = re.compile(rf"^[ \t]*{re.escape(name)}[ \t]*=|\bimport\b.*\b{re.escape(name)}\b", re.MULTILINE)
     held = cell_of(filename) if filename is not None else 0
     for count, text in reversed(cells):
+        if not written.search(text.text):
+            if assigned.search(text.text):
+                return None  # an older version that was put back on purpose
+            continue
         try:
-            tree = parse(text.text)
+            parse(text.text)
         except SyntaxError as error:
-            if written.search(text.text):
-                line = text.first + (error.lineno or 1) - 1
-                return Unfinished(name, text.origin, line, error.msg)
-            continue
-        ways = set(_ways_to_bind(tree, name))
-        if not ways:
-            continue
-        if ways != {"def"} or held is None or held >= count:
+            return Unfinished(name, text.origin, text.first + (error.lineno or 1) - 1, error.msg)
+        if held is None or held >= count:
             return None
-        if count == running:  # it has not failed; its definition is still to come
-            continue
-        magic, _ = _below_magic(shell().user_ns["In"][count])
-        return Unfinished(name, text.origin, magic=magic if magic in RUN_AS_STRINGS else "")
+        if count != running:  # the running one has not failed; its definition is still to come
+            magic, _ = _below_magic(shell().user_ns["In"][count])
+            return Unfinished(name, text.origin, magic=magic if magic in RUN_AS_STRINGS else "")
     return None
-
-
-def _ways_to_bind(tree: ast.Module, name: str) -> Iterator[str]:
-    """How a cell binds a name: ``def`` for certain, ``perhaps`` if it depends on a condition or on another module."""
-    for statement in tree.body:
-        if isinstance(statement, ast.FunctionDef):
-            if statement.name == name:
-                yield "def"
-            continue
-        for node in ast.walk(statement):
-            match node:
-                case ast.FunctionDef(name=bound) | ast.ClassDef(name=bound):
-                    binds = bound == name
-                case ast.Name(id=bound, ctx=ast.Store() | ast.Del()):
-                    binds = bound == name
-                case ast.alias(name=bound, asname=other):
-                    binds = name == (other or bound) or bound == "*"
-                case _:
-                    binds = False
-            if binds:
-                yield "perhaps"

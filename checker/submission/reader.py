@@ -6,27 +6,25 @@ The process parses (JSON, zip, Python's syntax) and runs nothing; it needs neith
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
-import selectors
 import signal
 import subprocess
 import sys
-import time
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO
 
 import msgspec
 
-from checker.submission.files import MAX_FILE, Entry, printable, skipped, unzipped
-from checker.submission.from_path import KINDS, SubmittedKernel, read_entry
+from checker.submission.files import Entry, printable
+from checker.submission.from_path import SubmittedKernel, members, read_entry
 
 CPU_SECONDS = 10.0
 WALL_SECONDS = 60.0
 MEMORY = 2 << 30
 MAX_ANSWER = 64 << 20
-_LENGTH = 8
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -88,9 +86,8 @@ class Reader:
         """What is in a file. One that cannot be read is an Inner with a SubmittedKernel that says why."""
         try:
             return self._ask(Request(name, data, dict(kernels), modified))
-        except (OSError, EOFError, ValueError) as error:
-            ended = self._process.poll() if self._process is not None else None
-            slow = ended == -signal.SIGPROF or isinstance(error, TimeoutError)
+        except (OSError, ValueError):
+            slow = self._process is not None and self._process.poll() == -signal.SIGPROF
             self.close()
             why = f"took more than {self.cpu_seconds:g} s" if slow else "ended the process that read it"
             found = SubmittedKernel(name, error=f"this file cannot be read: reading it {why}", reason="unreadable")
@@ -100,42 +97,25 @@ class Reader:
         if self._process is None or self._process.poll() is not None:
             self.close()
             self._process = self._started()
-        process, deadline = self._process, time.monotonic() + self.wall_seconds
+        process = self._process
         assert process.stdin is not None
         assert process.stdout is not None
-        body = msgspec.msgpack.encode(request)
-        process.stdin.write(len(body).to_bytes(_LENGTH, "big") + body)  # it reads all of it before it does anything
-        process.stdin.flush()
+        clock = threading.Timer(self.wall_seconds, process.send_signal, [signal.SIGPROF])
+        clock.start()
         try:
-            size = int.from_bytes(_exactly(process.stdout, _LENGTH, deadline), "big")
-            if size > MAX_ANSWER:
-                raise ValueError("the answer is too long")
-            return msgspec.msgpack.decode(_exactly(process.stdout, size, deadline), type=tuple[Inner, ...])
-        except EOFError:
+            process.stdin.write(msgspec.json.encode(request) + b"\n")  # it reads all of it before it does anything
+            process.stdin.flush()
+            answer = process.stdout.readline(MAX_ANSWER)
+        finally:
+            clock.cancel()
+        if not answer:
             process.wait(timeout=5)
-            raise
+        return msgspec.json.decode(answer, type=tuple[Inner, ...])
 
     def _started(self) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "checker.submission.reader", str(self.cpu_seconds), str(self.memory)]
         pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
         return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nowhere, env=course_on_path())
-
-
-def _exactly(pipe: IO[bytes], count: int, deadline: float) -> bytes:
-    """Raises EOFError, and TimeoutError at the deadline."""
-    parts, handle = [], pipe.fileno()
-    with selectors.DefaultSelector() as selector:
-        selector.register(handle, selectors.EVENT_READ)
-        while count:
-            left = deadline - time.monotonic()
-            if left <= 0 or not selector.select(left):
-                raise TimeoutError
-            part = os.read(handle, min(count, 1 << 20))
-            if not part:
-                raise EOFError
-            parts.append(part)
-            count -= len(part)
-    return b"".join(parts)
 
 
 # ------------------------------------------------------------------------------------------------------ in the process
@@ -148,44 +128,35 @@ def _main(cpu_seconds: float, memory: int) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's
     source, target = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    while header := source.read(_LENGTH):
-        request = msgspec.msgpack.decode(source.read(int.from_bytes(header, "big")), type=Request)
+    for line in source:
+        request = msgspec.json.decode(line, type=Request)
         signal.setitimer(signal.ITIMER_PROF, cpu_seconds)  # ends the process, whatever it is in the middle of
-        answer = msgspec.msgpack.encode(_answer(request))
+        answer = msgspec.json.encode(_answer(request))
         signal.setitimer(signal.ITIMER_PROF, 0)
-        target.write(len(answer).to_bytes(_LENGTH, "big") + answer)
+        target.write(answer + b"\n")
         target.flush()
 
 
 def _answer(request: Request) -> tuple[Inner, ...]:
-    name, data = request.name, request.data
-    if not name.lower().endswith(".zip"):
-        return (_inner(Entry(name, lambda most: data[:most], modified=request.modified), request),)
-    return tuple(_inner(entry, request) for entry in unzipped(data, name))
+    file = Entry(request.name, lambda most: request.data[:most], modified=request.modified)
+    return tuple(_inner(entry, request.kernels) for entry in members(file))
 
 
-def _inner(entry: Entry, request: Request) -> Inner:
-    import hashlib
-
-    def unread(message: str, reason: str = "unreadable") -> list[SubmittedKernel]:
-        return [SubmittedKernel(entry.name, error=message, reason=reason)]
-
+def _inner(entry: Entry, kernels: Mapping[str, str]) -> Inner:
     data = b""
+
+    def read(most: int) -> bytes:
+        nonlocal data
+        data = entry.read(most)
+        return data
+
+    found = tuple(read_entry(replace(entry, read=read), kernels))
     try:
-        if any(skipped(part) for part in entry.name.split("/") if part not in (".", "..")):
-            found = unread("a hidden or temporary file was left out", "left_out")
-        elif not entry.problem and entry.suffix not in KINDS:
-            kind = entry.suffix or "file without a suffix"
-            found = unread(f"a {kind} is not read: hand in a .py, an .ipynb or a .zip of them", "other_kind")
-        else:
-            data = b"" if entry.problem else entry.read(MAX_FILE + 1)
-            found = read_entry(replace(entry, read=lambda most: data[:most]), request.kernels)
-            msgspec.msgpack.encode(tuple(found))  # fails here, for this file alone, where a text in it is no text
-    except MemoryError:
-        found = unread("this file cannot be read: it needs too much memory")
-    except Exception as error:  # one member must not take the others of its zip with it
-        found = unread(f"this file cannot be read: {printable(str(error))[:100]}")
-    return Inner(entry.name, hashlib.sha256(data).hexdigest() if data else "", len(data), entry.modified, tuple(found))
+        msgspec.json.encode(found)  # fails here, for this file alone, where a text in it is no text
+    except ValueError as error:
+        message = f"this file cannot be read: {printable(str(error))[:100]}"
+        found = (SubmittedKernel(entry.name, error=message, reason="unreadable"),)
+    return Inner(entry.name, hashlib.sha256(data).hexdigest() if data else "", len(data), entry.modified, found)
 
 
 if __name__ == "__main__":

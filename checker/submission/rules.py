@@ -9,22 +9,21 @@ from __future__ import annotations
 import ast
 import difflib
 import io
-import re
 import tokenize
 from dataclasses import replace
 
 from checker.phrases import join
 from checker.puzzle import Puzzle
-from checker.submission.allowed_names import LIBDEVICE, LIBDEVICES, MODULES
-from checker.submission.function_rules import FunctionRules
+from checker.submission.allowed_names import DTYPES, LIBDEVICE, LIBDEVICES, MODULES
+from checker.submission.function_rules import FunctionRules, triton_path
 from checker.submission.kernel import KernelSource, Violation
 from checker.submission.literals import NotLiteral, number
+from checker.submission.marked_region import END, START
 from checker.submission.scope import DEFAULT_IMPORTS, parse, quoted
 
 MAX_SOURCE = 64 * 1024
 MAX_FUNCTIONS = 32
 MAX_DEPTH = 60
-_TRITON_DTYPE = re.compile(r"tl\.(u?int\d+|b?float\d+\w*)")
 
 
 def violations(source: KernelSource, puzzle: Puzzle) -> list[Violation]:
@@ -129,12 +128,15 @@ class _Module:
 
     def constant(self, name: str, node: ast.Assign | ast.AnnAssign) -> None:
         value = node.value
-        if isinstance(node, ast.AnnAssign) and self.dotted(node.annotation) != "triton.language.constexpr":
+        if (
+            isinstance(node, ast.AnnAssign)
+            and triton_path(node.annotation, self.aliases) != "triton.language.constexpr"
+        ):
             self.refuse("annotations", node, f"write `{name} = tl.constexpr(...)`")
             return
         if value is None or self.is_dtype(value):
             return
-        if not (isinstance(value, ast.Call) and self.dotted(value.func) == "triton.language.constexpr"):
+        if not (isinstance(value, ast.Call) and triton_path(value.func, self.aliases) == "triton.language.constexpr"):
             try:
                 shown = f"{number(value)!r}"
             except NotLiteral:
@@ -151,15 +153,7 @@ class _Module:
                 self.refuse("constants", node, f"{error}: write the number out, as in {example}")
 
     def is_dtype(self, node: ast.expr) -> bool:
-        return bool(_TRITON_DTYPE.fullmatch(self.dotted(node).replace("triton.language.", "tl.")))
-
-    def dotted(self, node: ast.expr) -> str:
-        match node:
-            case ast.Attribute(value=ast.Name(id=name), attr=attr) if name in self.aliases:
-                return f"{self.aliases[name]}.{attr}"
-            case ast.Attribute(value=value, attr=attr):
-                return f"{self.dotted(value)}.{attr}"
-        return "?"
+        return triton_path(node, self.aliases).removeprefix("triton.language.") in DTYPES
 
     def recursion(self) -> None:
         calls = {
@@ -184,7 +178,7 @@ class _Module:
         constexprs = constexpr_parameters(puzzle)
         for argument in node.args.args:
             name, annotation = argument.arg, argument.annotation
-            marked = annotation is not None and self.dotted(annotation) == "triton.language.constexpr"
+            marked = annotation is not None and triton_path(annotation, self.aliases) == "triton.language.constexpr"
             if name in constexprs and not marked:
                 message = f"`{name}` is known when the kernel is compiled: write `{name}: tl.constexpr`"
                 self.refuse("signature", argument, message)
@@ -245,11 +239,9 @@ def is_untouched(source: KernelSource) -> bool:
     node = next((n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == source.kernel), None)
     if node is None:
         return False
-    after = source.source.split("\n")[node.lineno - 1 :]
-    start = next((node.lineno + i for i, text in enumerate(after) if _MARK_START.match(text)), None)
-    end = next(
-        (node.lineno + i for i, text in enumerate(after) if _MARK_END.match(text)), (node.end_lineno or node.lineno) + 1
-    )
+    lines = list(enumerate(source.source.split("\n"), start=1))[node.lineno - 1 :]
+    start = next((number for number, text in lines if text.strip().startswith(START)), None)
+    end = next((number for number, text in lines if text.strip().startswith(END)), (node.end_lineno or 0) + 1)
     written = [n for n in node.body if not _says_nothing(n)]
     if start is None:
         return not written
@@ -259,10 +251,6 @@ def is_untouched(source: KernelSource) -> bool:
     )
     late = any(n.lineno > end for n in around)
     return len(around) == len(written) and not stores and not late
-
-
-_MARK_START = re.compile(r"\s*#\s*your code starts here")
-_MARK_END = re.compile(r"\s*#\s*your code ends here")
 
 
 def _says_nothing(node: ast.stmt) -> bool:

@@ -10,10 +10,9 @@ from checker.course.demonstrations import DEMONSTRATIONS
 from checker.judge.verdict import GATES, GateResult, Status, Verdict
 from checker.puzzle import Puzzle
 from checker.submission.files import MAX_ARCHIVE, Entry, entries, skipped
-from checker.submission.from_path import SubmittedKernel
+from checker.submission.from_path import QUIET, SubmittedKernel
 from checker.submission.reader import Reader
 
-QUIET = ("left_out", "other_kind", "empty")
 FAST = Path(__file__).resolve().parents[2] / "solutions" / "fast"
 """The course's fast kernels. They belong to no puzzle, so this folder is not a submission."""
 
