@@ -46,8 +46,6 @@ PACKAGES: Mapping[str, frozenset[str]] = {
     "tests": frozenset({"checker", "classroom", "tools", "bench"}),
 }
 """The packages of the repository, each with the others that it may import."""
-UNFINISHED = ("tests/course/test_attention_gradients.py",)
-"""It goes with the old description of the attention puzzles."""
 
 
 @cache
@@ -72,10 +70,6 @@ def imports(path: Path) -> tuple[tuple[str, int], ...]:
             module = ".".join([*base, *([node.module] if node.module else [])])
             names += [(f"{module}.{alias.name}", node.lineno) for alias in node.names]
     return tuple((name, line) for name, line in names if name.split(".")[0] in PACKAGES)
-
-
-def finished(path: Path) -> bool:
-    return not path.relative_to(ROOT).as_posix().startswith(UNFINISHED)
 
 
 def wrong_packages(path: Path) -> list[str]:
@@ -147,7 +141,7 @@ def circle(edges: Mapping[str, set[str]]) -> str:
 
 def test_a_package_imports_only_what_it_may() -> None:
     """`checker` never imports `classroom`, which uses only its public face; nobody imports a module of tests."""
-    assert [problem for path in modules().values() if finished(path) for problem in wrong_packages(path)] == []
+    assert [problem for path in modules().values() for problem in wrong_packages(path)] == []
 
 
 def test_a_room_imports_only_rooms_before_it() -> None:

@@ -9,10 +9,10 @@ import torch
 
 from checker.course import PUZZLES
 from checker.course.contributions import FEATURES, NUMBERS, Share, contributions
-from checker.course.linear_values import feature_map
+from checker.course.linear_values import contributions as all_pairs
+from checker.course.linear_values import feature_map, many_small
 from checker.judge.launches import prepare
-from checker.puzzle import DTYPES, Case
-from tests.course.linear import linear_case
+from checker.puzzle import DTYPES, Case, Family
 
 WIDTH = 16
 
@@ -47,14 +47,6 @@ def test_as_many_sums_as_kinds_meet_every_pair(kinds, seed):
         assert all(a != b for a, b in zip(one, other, strict=True))
 
 
-def test_an_empty_sum_begins_where_it_is_told_and_nothing_passes_the_reach():
-    before, start = torch.zeros(10), torch.tensor([1.0, 1e-6]).repeat(5)
-    added = contributions(FEATURES, [WIDTH] * 12, before, start, 500.0, seed=1)
-    first = torch.stack([row[row != 0][0] for row in added])
-    assert all(number in (at, WIDTH) for number, at in zip(first.tolist(), start.double().tolist(), strict=True))
-    assert added.max() == 500.0
-
-
 def test_a_sum_never_shrinks():
     """So that what is lost to rounding on the way is small beside what is left."""
     before = torch.tensor([-2.0, 0.0, 3.0, -1.0, 0.5], dtype=torch.float64)
@@ -62,9 +54,8 @@ def test_a_sum_never_shrinks():
     assert (sums[:, 1:].abs() >= sums[:, :-1].abs() * (1 - 1e-12)).all()
 
 
-def texts(n: int, dtype: str, family: str, **more) -> Case:
-    sizes = {"B": 1, "H": 2, "N": n, "D": 16, "D_V": 24}
-    return linear_case(sizes, {"CHUNK": WIDTH, "BLOCK_V": 16}, dtype=dtype, family=family, **more)
+def texts(n: int, dtype: str, family: Family, **more) -> Case:
+    return Case({"B": 1, "H": 2, "N": n, "D": 16, "D_V": 24}, {"CHUNK": WIDTH, "BLOCK_V": 16}, dtype, family, **more)
 
 
 def state_before_chunks(case: Case) -> tuple[torch.Tensor, torch.Tensor]:
@@ -78,7 +69,7 @@ def state_before_chunks(case: Case) -> tuple[torch.Tensor, torch.Tensor]:
 @pytest.mark.parametrize("past", [0, 11])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_features_meet_chunks_of_every_kind(dtype, past):
-    z, added = state_before_chunks(texts(6 * WIDTH, dtype, "contributions", flags={"PAST": past}))
+    z, added = state_before_chunks(texts(6 * WIDTH, dtype, all_pairs, flags={"PAST": past}))
     share = added / z
     assert (added < 1e-10).any(), "a chunk whose features vanish"
     assert (added == WIDTH).any(), "a chunk of zeros"
@@ -91,7 +82,7 @@ def test_features_meet_chunks_of_every_kind(dtype, past):
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_a_state_in_16_bits_loses_many_small_contributions(dtype):
     """Chunk by chunk in the dtype: no feature's sum moves from where the first token put it."""
-    case = texts(1003, dtype, "many_small")
+    case = texts(1003, dtype, many_small)
     _, added = state_before_chunks(case)
     z = torch.zeros_like(added[:, 0]).to(DTYPES[dtype])
     for chunk in added.unbind(1):

@@ -1,68 +1,103 @@
-"""What every puzzle of the course must be: complete, consistent with its solution, and worth its cases."""
+"""What every puzzle of the course must be: complete, right, and worth its cases."""
 
 from __future__ import annotations
 
-import ast
+import math
 from pathlib import Path
+from random import Random
 
 import pytest
+import torch
 
 from checker.course import KERNELS, LADDER, PUZZLES
-from checker.puzzle import Puzzle
+from checker.judge.comparison import error_against
+from checker.puzzle import Case, Puzzle, Tensors
+from tests.course.oracles import ORACLES
+from tests.judge.helpers import cpu_cases
 
 ROOT = Path(__file__).parents[2]
+MANY_PAIRS = 2**22
+"""Where an attention has more pairs of queries and keys, writing out all weights would take too long."""
+of_every_puzzle = pytest.mark.parametrize("puzzle", LADDER, ids=lambda puzzle: puzzle.name)
 
 
-def case_id(value: object) -> str | None:
-    return getattr(value, "name", None)
+def inputs_of(puzzle: Puzzle, tensors: Tensors) -> Tensors:
+    return {n: t.double() if t.is_floating_point() else t for n, t in tensors.items() if n not in puzzle.outputs}
 
 
-def kernel_node(puzzle: Puzzle) -> ast.FunctionDef:
-    module = ast.parse((ROOT / "solutions" / f"{puzzle.name}.py").read_text(encoding="utf-8"))
-    return next(n for n in module.body if isinstance(n, ast.FunctionDef) and n.name == puzzle.kernel)
+def pairs(case: Case) -> int:
+    n = case.sizes
+    heads = math.prod(n.get(name, 1) for name in ("B", "H", "H_Q"))
+    return heads * n.get("N_Q", n.get("N", 1)) * n.get("N_KV", n.get("N", 1)) if "D" in n else 0
 
 
-def test_names_are_unique_and_found_both_ways():
+def test_every_puzzle_is_complete() -> None:
     assert len(PUZZLES) == len(KERNELS) == len(LADDER)
-    assert all(p.kernel == f"{p.name}_kernel" for p in LADDER)
+    for puzzle in LADDER:
+        assert puzzle.kernel == f"{puzzle.name}_kernel"
+        hint = puzzle.hint
+        assert min(map(len, (puzzle.statement, puzzle.explanation, hint.question, hint.idea, hint.skeleton))) > 40
+        assert hint.question.rstrip().endswith("?")
+        assert len({case.name for case in puzzle.cases}) == len(puzzle.cases), puzzle.name
+        assert any("cpu" not in case.devices for case in puzzle.cases), f"{puzzle.name}: no large case for the GPU"
+        film, numbers = puzzle.film, {**puzzle.film.case.sizes, **puzzle.film.case.meta}
+        tensors = puzzle.make(film.case)
+        for name in film.diagram.tensors:  # each cell can be read, or there are few tiles to follow
+            tensor = tensors[name]
+            assert tensor.numel() <= 200 or max(tensor.shape) <= 8 * min(film.case.meta.values()), (puzzle.name, name)
+        for name, values in film.choices.items():
+            assert numbers[name] in values, f"{puzzle.name}: {name} as shipped is not among its choices"
 
 
-@pytest.mark.parametrize("puzzle", LADDER, ids=case_id)
-def test_parameters_are_those_of_the_solution_in_order(puzzle):
-    assert tuple(a.arg for a in kernel_node(puzzle).args.args) == puzzle.parameters
+@of_every_puzzle
+def test_every_reference_is_what_pytorch_computes_and_no_answer_of_zeros_passes(puzzle: Puzzle) -> None:
+    """Errors are measured as in a check: the two differ by a tenth of what a kernel may lose at most."""
+    for case in cpu_cases(puzzle):
+        tensors = puzzle.make(case)
+        inputs = inputs_of(puzzle, tensors)
+        expected = puzzle.reference(case, inputs)
+        if pairs(case) <= MANY_PAIRS:
+            independent = ORACLES[puzzle.name](case, {n.removesuffix("_ptr"): t for n, t in inputs.items()})
+            for name in puzzle.outputs:
+                error = error_against(puzzle, case, name, independent[name.removesuffix("_ptr")], expected[name])
+                assert error.max() < 0.1, (case.name, name)
+        for name in puzzle.outputs:
+            assert (expected[name].dtype, expected[name].shape) == (torch.float64, tensors[name].shape), case.name
+            assert not expected[name].isnan().any(), case.name
+        zeros = [error_against(puzzle, case, n, torch.zeros_like(e), e).max() for n, e in expected.items() if e.any()]
+        # the gradient of a softmax of one number is 0
+        assert max(zeros, default=0) > 1 or 1 in (case.sizes.get("N"), case.sizes.get("N_KV")), case.name
 
 
-@pytest.mark.parametrize("puzzle", LADDER, ids=case_id)
-def test_the_statement_and_the_solution_explain_every_meta_parameter(puzzle):
-    source = (ROOT / "solutions" / f"{puzzle.name}.py").read_text(encoding="utf-8")
-    for name in puzzle.parameters:
-        assert f"    {name}," in source or f"    {name}:" in source, f"{name} has no line of its own with a comment"
+@of_every_puzzle
+def test_every_launch_passes_every_parameter_and_a_budget_covers_the_outputs(puzzle: Puzzle) -> None:
+    for case in cpu_cases(puzzle):
+        tensors = puzzle.make(case)
+        launch, budget = puzzle.launch(case, tensors, case.meta), puzzle.budget(case)
+        assert {*launch.arguments, *launch.meta} == set(puzzle.parameters)
+        assert set(launch.outputs) == set(puzzle.outputs) <= set(tensors)
+        for name, tensor in tensors.items():
+            moved = tensor.numel() * tensor.element_size()
+            assert budget[name].because
+            assert budget[name].stored >= moved if name in puzzle.outputs else budget[name].stored == 0
+            if name not in puzzle.outputs and not case.flags.get("RAGGED") and not case.flags.get("IS_CAUSAL"):
+                assert budget[name].loaded >= moved, (case.name, name)
 
 
-@pytest.mark.parametrize("puzzle", LADDER, ids=case_id)
-def test_text_is_there(puzzle):
-    for text in (puzzle.statement, puzzle.explanation, puzzle.hint.question, puzzle.hint.idea, puzzle.hint.skeleton):
-        assert len(text) > 40
-    assert puzzle.hint.question.rstrip().endswith("?")
+@of_every_puzzle
+def test_no_number_of_a_launch_stands_for_another(puzzle: Puzzle) -> None:
+    """A kernel that takes one stride for another, or the length of a row for its stride, is wrong in some case."""
+    launches = [puzzle.launch(case, puzzle.make(case), case.meta).arguments for case in cpu_cases(puzzle)]
+    names = [name for name, value in launches[0].items() if isinstance(value, int) and not isinstance(value, bool)]
+    for i, one in enumerate(names):
+        for other in names[:i]:
+            assert any(launch[one] != launch[other] for launch in launches), (one, other)
 
 
-@pytest.mark.parametrize("puzzle", LADDER, ids=case_id)
-def test_cases_have_names_of_their_own_and_tolerances(puzzle):
-    names = [c.name for c in puzzle.cases]
-    assert len(set(names)) == len(names)
-    assert all(c.dtype in puzzle.tolerance for c in puzzle.cases)
-    assert any("cpu" not in c.devices for c in puzzle.cases), "no large case for the GPU"
-
-
-@pytest.mark.parametrize("puzzle", LADDER, ids=case_id)
-def test_the_film_is_small_enough_to_look_at(puzzle: Puzzle):
-    film = puzzle.film
-    tensors = puzzle.make(film.case)
-    assert set(film.diagram.tensors) <= set(tensors)
-    tiles = [film.case.meta[name] for name in film.case.meta]
-    for name in film.diagram.tensors:  # each cell can be read, or there are few tiles to follow
-        shape = tensors[name].shape
-        assert tensors[name].numel() <= 200 or max(shape) <= 8 * min(tiles), name
-    assert set(film.choices) <= {*film.case.sizes, *film.case.meta}
-    for name, values in film.choices.items():
-        assert {**film.case.sizes, **film.case.meta}[name] in values, f"{name} as shipped is not among its choices"
+@of_every_puzzle
+def test_drawn_cases_go_beyond_the_known_ones_and_small_cases_come_first(puzzle: Puzzle) -> None:
+    known = cpu_cases(puzzle)
+    for seed in range(3):
+        *_, last = puzzle.drawn(Random(seed))
+        assert any(last.sizes[size] > max(case.sizes[size] for case in known) for size in last.sizes), seed
+    assert max(sum(tensor.numel() for tensor in puzzle.make(case).values()) for case in known[:3]) < 20_000

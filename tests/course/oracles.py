@@ -1,0 +1,114 @@
+"""What each puzzle computes, written a second time in float64 from PyTorch's own operations, apart from the course's references."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch.nn.functional import elu, scaled_dot_product_attention
+
+from checker.puzzle import Case, Tensors
+
+
+def softmax(case: Case, x: Tensors) -> Tensors:
+    weights = torch.exp(x["x"] - x["x"].amax(-1, keepdim=True))
+    return {"y": weights / weights.sum(-1, keepdim=True)}
+
+
+def merge_softmax_stats(case: Case, x: Tensors) -> Tensors:
+    m = x["m_part"].amax(-1)
+    l = torch.exp(torch.logsumexp(x["m_part"] + x["l_part"].log(), -1) - m)
+    return {"m": m, "l": torch.where(m == -torch.inf, 0.0, l)}
+
+
+def attention(case: Case, x: Tensors) -> Tensors:
+    """Output, log-sum-exp, maximum and sum of q [..., N_Q, D]; queries that see no key get 0 and -inf."""
+    q, k, v, seen = _expanded(case, x)
+    o = scaled_dot_product_attention(q, k, v, attn_mask=seen, scale=_scale(case))
+    s = (q @ k.mT * _scale(case)).masked_fill(~seen, -torch.inf)
+    m = s.amax(-1)
+    l = torch.exp(s - m[..., None]).sum(-1)
+    return {"o": torch.where(seen.any(-1)[..., None], o, 0.0), "lse": torch.logsumexp(s, -1), "m": m, "l": l}
+
+
+def attention_gradients(case: Case, x: Tensors) -> Tensors:
+    """By automatic differentiation. The log-sum-exp and Δ are computed anew, so the given ones are checked too."""
+    x = {name: tensor.clone().requires_grad_() if name in "qkv" else tensor for name, tensor in x.items()}
+    q, k, v, seen = _expanded(case, x)
+    some = seen.any(-1, keepdim=True)
+    s = (q @ k.mT * _scale(case)).masked_fill(~seen & some, -torch.inf)
+    o = torch.softmax(s, -1) * some @ v
+    dq, dk, dv = torch.autograd.grad(o, (x["q"], x["k"], x["v"]), x["do"])
+    return {"dq": dq, "dk": dk, "dv": dv}
+
+
+def linear_attention(case: Case, x: Tensors) -> Tensors:
+    """All weights written out."""
+    seen = torch.arange(case.sizes["N_KV"]) < x["key_lengths"][:, None]
+    weights = (elu(x["q"]) + 1) @ (elu(x["k"]) + 1).mT * seen[:, None, None, :]
+    return {"o": weights @ x["v"] / (weights.sum(-1, keepdim=True) + 1e-6)}
+
+
+def causal_linear_attention(case: Case, x: Tensors) -> Tensors:
+    """All weights written out; the earlier text is known by its state only."""
+    q, k, v = elu(x["q"]) + 1, elu(x["k"]) + 1, x["v"]
+    weights = (q @ k.mT).tril()
+    den = weights.sum(-1) + (q @ x["z0"][..., None])[..., 0] + 1e-6
+    o = (weights @ v + q @ x["s0"]) / den[..., None]
+    return {"o": o, "s": x["s0"] + k.mT @ v, "z": x["z0"] + k.sum(-2)}
+
+
+def linear_chunk_states(case: Case, x: Tensors) -> Tensors:
+    member = torch.arange(case.sizes["N"]) // case.meta["CHUNK"]
+    chosen = (member == torch.arange(int(member[-1]) + 1)[:, None]).double()  # [N_CHUNKS, N]
+    k = elu(x["k"]) + 1
+    return {"s": torch.einsum("cn,bhnd,bhnv->bhcdv", chosen, k, x["v"]), "z": torch.einsum("cn,bhnd->bhcd", chosen, k)}
+
+
+def linear_state_prefix(case: Case, x: Tensors) -> Tensors:
+    start, state = torch.empty_like(x["x"]), x["x0"].clone()
+    for chunk in range(case.sizes["N_CHUNKS"]):
+        start[:, chunk] = state
+        state = state + x["x"][:, chunk]
+    return {"start": start, "end": state}
+
+
+def causal_linear_attention_parallel(case: Case, x: Tensors) -> Tensors:
+    """From the first chunk's state alone: those of the others follow from it, and so they are checked too."""
+    return causal_linear_attention(case, x | {"s0": x["s"][:, :, 0], "z0": x["z"][:, :, 0]})
+
+
+ORACLES: dict[str, Callable[[Case, Tensors], Tensors]] = {
+    "vector_add": lambda case, x: {"z": x["x"] + x["y"]},
+    **dict.fromkeys(("row_softmax", "chunked_softmax", "online_softmax", "tiled_softmax"), softmax),
+    "merge_softmax_stats": merge_softmax_stats,
+    **dict.fromkeys(
+        ("flash_attention", "flash_attention_v1", "flash_attention_heads", "flash_attention_fast"), attention
+    ),
+    "softmax_backward": lambda case, x: {"dx": torch._softmax_backward_data(x["dy"], x["y"], -1, torch.float64)},
+    "attention_delta": lambda case, x: {"delta": torch.einsum("...d,...d->...", x["o"], x["do"])},
+    **dict.fromkeys(("attention_dkdv", "attention_dq"), attention_gradients),
+    "linear_attention": linear_attention,
+    **dict.fromkeys(("causal_linear_attention", "causal_linear_attention_chunked"), causal_linear_attention),
+    "linear_chunk_states": linear_chunk_states,
+    "linear_state_prefix": linear_state_prefix,
+    "causal_linear_attention_parallel": causal_linear_attention_parallel,
+}
+
+
+def _scale(case: Case) -> float:
+    return float(case.flags.get("SCALE", 0.0)) or case.sizes["D"] ** -0.5
+
+
+def _expanded(case: Case, x: Tensors) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    """q, the keys and values of every query head, and which keys a query sees; under a causal mask the last query sees the last key."""
+    k, v = x["k"], x["v"]
+    if k.dim() == 4 and k.shape[1] != x["q"].shape[1]:
+        k, v = (t.repeat_interleave(x["q"].shape[1] // k.shape[1], dim=1) for t in (k, v))
+    n_q, n_kv = x["q"].shape[-2], k.shape[-2]
+    seen = torch.ones(n_q, n_kv, dtype=torch.bool)
+    if case.flags.get("IS_CAUSAL"):
+        seen = seen.tril(n_kv - n_q)
+    if "key_lengths" in x:
+        seen = seen & (torch.arange(n_kv) < x["key_lengths"][:, None])[:, None, None, :]
+    return x["q"], k, v, seen.expand(*x["q"].shape[:-1], n_kv)
