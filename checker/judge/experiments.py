@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
-from checker.course import factors
+from checker.judge import factors
 from checker.judge.launches import Prepared, prepare_if_possible
 from checker.judge.outcome import Candidate, Outcome, in_spite_of_stops
 from checker.puzzle import NORMAL, Case

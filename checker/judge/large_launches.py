@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from checker.course import factors
+from checker.judge import factors
 from checker.judge.diagnosis import NONE_KNOWN
 from checker.judge.launches import Prepared, bind, counted, far_apart
 from checker.judge.memory_gate import GATE, findings_of_addresses, memory_findings
@@ -121,11 +121,22 @@ def far_launches(puzzle: Puzzle, prepared: Sequence[Prepared]) -> list[FarLaunch
     """For each kind of long tensors, the smallest launch of `prepared` that has enough rows, with its rows far apart."""
     launches = []
     for long in puzzle.long:
-        enough = [p for p in prepared if min(_rows(long, p)) >= LEAST_ROWS]
+        enough = [p for p in prepared if min(_rows(long, p)) >= LEAST_ROWS and _separable(long, p)]
         if enough:
             near = min(enough, key=lambda p: p.elements)
             launches.append(FarLaunch(far_apart(puzzle, near, long, passing), long, near))
     return launches
+
+
+def _separable(long: Long, prepared: Prepared) -> bool:
+    """Whether a row of each tensor, with the gaps between its elements, is shorter than the distance that is pretended between rows."""
+
+    def extent(tensor: torch.Tensor) -> int:
+        others = (axis for axis in range(tensor.dim()) if axis not in long.axes)
+        return 1 + sum((tensor.shape[axis] - 1) * tensor.stride(axis) for axis in others)
+
+    tensors = [prepared.tensors[name] for name in long.tensors]
+    return all(extent(tensor) <= passing(counted(tensor, long)) for tensor in tensors)
 
 
 def _rows(long: Long, prepared: Prepared) -> list[int]:

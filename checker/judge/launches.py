@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from cachetools import LRUCache, cached
 
-from checker.course import factors
+from checker.judge import factors
 from checker.judge.runner import at_most
 from checker.puzzle import NORMAL, Case, Launch, Long, Puzzle, Scalar, Tensors
 from checker.submission.kernel import Config

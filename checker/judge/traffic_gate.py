@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from checker.course import factors
+from checker.judge import factors
 from checker.judge.outcome import Candidate, Failure, Outcome
 from checker.judge.verdict import Gate, GateResult
 from checker.phrases import join, short
