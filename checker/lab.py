@@ -10,10 +10,9 @@ Every function raises UsageError for a puzzle, size or dtype that does not exist
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -178,26 +177,8 @@ def banks() -> Banks:
 
 
 def levels(measured: Mapping[str, Sequence[float]], products: float) -> Plot:
-    """TFLOP/s of kernels, each full and causal, as bars against the rate of large matrix products.
-
-    Below the `measured` kernels come those of the course's reports, `reports/speed-*.json`, if there are any.
-    """
-    rates = dict(measured)
-    for path in sorted((workspace.find().root / "reports").glob("speed-*.json")):
-        with suppress(OSError, ValueError, LookupError, TypeError):  # a report in another format
-            pairs = _reported_rates(json.loads(path.read_text("utf-8")))
-            rates |= {f"{path.stem}: {name}": pair for name, pair in pairs.items()}
-    return levels_plot(rates, ("full", "causal"), products, title=f"TFLOP/s, and per cent of {products:,.0f}")
-
-
-def _reported_rates(report: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
-    """TFLOP/s, full and causal, of each kernel in a report of `bench/speed.py`, for the attention that notebook 13 is about."""
-    both: dict[str, dict[str, float]] = {}
-    for row in report["rows"]:
-        mask = {f"D128 {mask} b1 h16 n16384": mask for mask in ("full", "causal")}.get(row["case"], "")
-        if mask and row["family"] == "forward" and row["status"] == "timed":
-            both.setdefault(row["name"], {})[mask] = row["figure"][0]
-    return {name: (of["full"], of["causal"]) for name, of in both.items() if len(of) == 2}
+    """TFLOP/s of kernels, each full and causal, as bars against the rate of large matrix products."""
+    return levels_plot(measured, ("full", "causal"), products, title=f"TFLOP/s, and per cent of {products:,.0f}")
 
 
 def compile_for(
@@ -275,48 +256,45 @@ class Comparison:
         return "\n".join(lines + note)
 
 
-def compare(sizes: Mapping[str, Sizes], grow: str = "") -> Comparison:
+def compare(sizes: Mapping[str, Sizes]) -> Comparison:
     """Count the bytes of several puzzles' kernels in the simulator, and time them if there is a GPU.
 
-    `sizes` names the puzzles in order: ``{"chunked_softmax": {"M": 4, "N": 1000, "BLOCK_N": 256}}``. For the timing, the size
-    `grow` (default: the outermost, such as rows, heads or batches) becomes larger by the same factor in all puzzles.
+    `sizes` names the puzzles in order: ``{"chunked_softmax": {"M": 4, "N": 1000, "BLOCK_N": 256}}``. For the timing, the
+    outermost size, such as rows, heads or batches, becomes larger by the same factor in all puzzles.
     """
     device = gpu.device_name() if gpu.available() else ""
     puzzles = [_puzzle(name) for name in _by_name("compare", sizes)]
     cases = [_case(puzzle, sizes[puzzle.name]) for puzzle in puzzles]
-    times = growth(puzzles, cases, grow)
+    times = growth(puzzles, cases)
     with display.working("Counting bytes …") as area:
-        compared = [_compared(p, case, grow, times if device else 0) for p, case in zip(puzzles, cases, strict=True)]
+        compared = [_compared(p, case, times if device else 0) for p, case in zip(puzzles, cases, strict=True)]
         area.show(display.NOTHING)
     return Comparison(tuple(compared), device)
 
 
-def _compared(puzzle: Puzzle, case: Case, grow: str, times: int) -> ComparedKernel:
+def _compared(puzzle: Puzzle, case: Case, times: int) -> ComparedKernel:
     source, own = _kernel(puzzle)
     ((trace, _),) = _simulated(puzzle, source, [case], [launch_of(puzzle, case)])
     counted = ComparedKernel(puzzle.name, allowed_bytes(puzzle, case), _bytes(trace), own)
     if not times:
         return counted
-    name, large = grown(case, grow, times)
+    name, large = grown(case, times)
     (seconds,) = _seconds(puzzle, source, [large], [timed_launch(puzzle, source, large, case.meta)])
     allowed = allowed_bytes(puzzle, large)
     return replace(counted, seconds=seconds, timed_bytes=allowed, grown=name, grown_to=int(large.sizes[name]))
 
 
-def growth(puzzles: Sequence[Puzzle], cases: Sequence[Case], grow: str) -> int:
-    """The power of two by which one size of every case can grow. Raises UsageError if a puzzle has no size `grow`."""
-    for puzzle, case in zip(puzzles, cases, strict=True):
-        if grow and grow not in case.sizes:
-            raise UsageError(f"{puzzle.name} has no size {grow} to grow. Its sizes are {', '.join(case.sizes)}.")
+def growth(puzzles: Sequence[Puzzle], cases: Sequence[Case]) -> int:
+    """The power of two by which the outermost size of every case can grow."""
     with sizes_as_usage_errors():
         inputs = [puzzle.make(case) for puzzle, case in zip(puzzles, cases, strict=True)]
     largest = max((t.numel() for tensors in inputs for t in tensors.values()), default=1)
     return min(GROWN, 1 << max(0, (LARGEST // max(largest, 1)).bit_length() - 1))
 
 
-def grown(case: Case, grow: str, times: int) -> tuple[str, Case]:
-    """The size that becomes larger (`grow`, or else the first, outermost one), and the case with that size."""
-    name = grow or next(iter(case.sizes))
+def grown(case: Case, times: int) -> tuple[str, Case]:
+    """The outermost size, and the case in which it is larger."""
+    name = next(iter(case.sizes))
     return name, replace(case, sizes={**case.sizes, name: case.sizes[name] * times})
 
 
@@ -325,13 +303,12 @@ def grown(case: Case, grow: str, times: int) -> tuple[str, Case]:
 
 @dataclass(frozen=True)
 class Step:
-    """One launch: its number of programs, the bytes counted in the simulator, its median time on the GPU."""
+    """One launch: its number of programs, and the bytes counted in the simulator."""
 
     puzzle: str
     programs: int
+    moved: int
     own: bool  # whether it is the learner's kernel
-    moved: int | None = None
-    seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -342,102 +319,70 @@ class PipelineRun:
     case: Case
     steps: tuple[Step, ...]
     errors: Mapping[str, float]
-    gpu_errors: Mapping[str, float]
-    device: str = ""
 
     @property
-    def moved(self) -> int | None:
-        """Bytes moved in all launches together; None if nothing was simulated."""
-        counted = [step.moved for step in self.steps if step.moved is not None]
-        return sum(counted) if counted else None
+    def moved(self) -> int:
+        """Bytes moved in all launches together."""
+        return sum(step.moved for step in self.steps)
 
     def _repr_html_(self) -> str:
-        columns = {
-            "launch": [Cell(step.puzzle + ("" if step.own else " *")) for step in self.steps],
-            "programs": [Cell(f"{step.programs:,}", number=True) for step in self.steps],
-        }
-        if self.moved is not None:
-            columns["bytes moved"] = [Cell(f"{step.moved:,}", number=True) for step in self.steps]
-        if self.device:
-            times = ["" if step.seconds is None else duration(step.seconds) for step in self.steps]
-            columns[self.device] = [Cell(time, number=True) for time in times]
-        footer = [self.pipeline.remark(self.case)]
-        for place, errors in (("in the simulator", self.errors), (f"on the {self.device}", self.gpu_errors)):
-            if errors:
-                footer.append(f"Relative error {place}, against float64: {self._listed(errors)}.")
-        if not all(step.own for step in self.steps):
-            footer.append(NOT_SOLVED.format("ran"))
-        rows = list(zip(*columns.values(), strict=True))
-        return Panel(f"{self.pipeline.title}: {self.case.name}", heads=list(columns), rows=rows, footer=footer).html()
+        rows = [
+            [
+                Cell(step.puzzle + ("" if step.own else " *")),
+                Cell(f"{step.programs:,}", number=True),
+                Cell(f"{step.moved:,}", number=True),
+            ]
+            for step in self.steps
+        ]
+        errors = f"Relative error in the simulator, against float64: {self._listed_errors}."
+        others = [] if all(step.own for step in self.steps) else [NOT_SOLVED.format("ran")]
+        title, heads = f"{self.pipeline.title}: {self.case.name}", ("launch", "programs", "bytes moved")
+        return Panel(title, heads=heads, rows=rows, footer=[self.pipeline.remark(self.case), errors, *others]).html()
 
     def __repr__(self) -> str:
         title = self.pipeline.title[:1].lower() + self.pipeline.title[1:]
-        counted = "" if self.moved is None else f", {self.moved:,} bytes moved"
         others = "" if all(step.own for step in self.steps) else "; some are the course's solution"
-        return f"<{title}{counted}; error against float64: {self._listed(self.gpu_errors or self.errors)}{others}>"
+        return f"<{title}, {self.moved:,} bytes moved; error against float64: {self._listed_errors}{others}>"
 
-    def _listed(self, errors: Mapping[str, float]) -> str:
-        return ", ".join(f"{self.pipeline.outputs[name]} {error:.1e}" for name, error in errors.items())
+    @property
+    def _listed_errors(self) -> str:
+        return ", ".join(f"{self.pipeline.outputs[name]} {error:.1e}" for name, error in self.errors.items())
 
 
-def pipeline(name: str, device: str = "auto", dtype: str = "float32", **sizes: Scalar) -> PipelineRun:
-    """Run the kernels of a pipeline one after another: ``pipeline("causal_linear_attention", N=500, dtype="bfloat16")``.
+def pipeline(name: str, dtype: str = "float32", **sizes: Scalar) -> PipelineRun:
+    """Simulate the kernels of a pipeline one after another: ``pipeline("causal_linear_attention", N=500, dtype="bfloat16")``.
 
-    A kernel with `@triton.autotune` runs in its first configuration, except for tile sizes given in `sizes`. `device` is "cpu"
-    (the simulator), "cuda", or "auto" (the simulator and, if there is one, the GPU). Raises UnavailableHere for "cuda" without
-    a GPU.
+    A kernel with `@triton.autotune` runs in its first configuration, except for tile sizes given in `sizes`.
     """
     if name not in PIPELINES:
         raise UsageError(f"There is no pipeline called {name}. The pipelines are {', '.join(PIPELINES)}.")
     if dtype not in DTYPES:
         raise UsageError(f"The pipeline has no {dtype!r} tensors. Its types are {', '.join(DTYPES)}.")
-    on_gpu = _on_gpu(device, "pipeline(device='cpu') runs in the simulator")
     selected = PIPELINES[name]
     with sizes_as_usage_errors():
         case = case_for("pipeline", sizes, replace(selected.case, dtype=dtype))
         selected.check(case)
-    with display.working(f"Running {len(selected.kernels)} kernels …") as area:
-        result = _run(selected, case, device != "cuda", on_gpu, sizes)
-        area.show(display.NOTHING)
-    return result
-
-
-def _run(pipeline: Pipeline, case: Case, simulated: bool, on_gpu: bool, named: Collection[str]) -> PipelineRun:
-    kernels = {puzzle.name: (puzzle, *_kernel(puzzle)) for puzzle in pipeline.kernels}
-    configs = {name: source.configs[0] for name, (_, source, _) in kernels.items() if source.configs}
+        tensors = selected.make(case)
+    kernels = {puzzle.name: (puzzle, *_kernel(puzzle)) for puzzle in selected.kernels}
     tiles = {
-        name: {tile: v for tile, v in config.meta.items() if tile in pipeline.tiles[name] and tile not in named}
-        for name, config in configs.items()
+        name: {t: v for t, v in source.configs[0].meta.items() if t in selected.tiles[name] and t not in sizes}
+        for name, (_, source, _) in kernels.items()
+        if source.configs
     }
-    with sizes_as_usage_errors():
-        tensors = pipeline.make(case)
-    expected = pipeline.reference(case, {name: tensor.double() for name, tensor in tensors.items()})
-    simulated_steps: list[Step] = []
-    timed_steps: list[Step] = []
+    steps: list[Step] = []
 
-    def in_simulator(name: str, launch: Launch) -> Mapping[str, torch.Tensor]:
+    def run(name: str, launch: Launch) -> Mapping[str, torch.Tensor]:
         puzzle, source, own = kernels[name]
         ((trace, after),) = _simulated(puzzle, source, [case], [launch])
-        simulated_steps.append(Step(name, math.prod(launch.grid), own, _bytes(trace)))
+        steps.append(Step(name, math.prod(launch.grid), _bytes(trace), own))
         return after
 
-    def on_the_gpu(name: str, launch: Launch) -> Mapping[str, torch.Tensor]:
-        puzzle, source, own = kernels[name]
-        if name in configs:
-            launch = replace(launch, options={**launch.options, **configs[name].options})
-        after, seconds = _launched(puzzle, source, launch, case)
-        timed_steps.append(Step(name, math.prod(launch.grid), own, seconds=seconds))
-        return after
-
-    def errors_of(outputs: Tensors) -> dict[str, float]:
-        return {name: relative_error(tensor, expected[name]) for name, tensor in outputs.items()}
-
-    errors = errors_of(pipeline.run(case, tensors, in_simulator, tiles)) if simulated else {}
-    gpu_errors = errors_of(pipeline.run(case, tensors, on_the_gpu, tiles)) if on_gpu else {}
-    steps = simulated_steps or timed_steps
-    if simulated and on_gpu:
-        steps = [replace(a, seconds=b.seconds) for a, b in zip(simulated_steps, timed_steps, strict=True)]
-    return PipelineRun(pipeline, case, tuple(steps), errors, gpu_errors, gpu.device_name() if on_gpu else "")
+    with display.working(f"Running {len(kernels)} kernels …") as area:
+        outputs = selected.run(case, tensors, run, tiles)
+        area.show(display.NOTHING)
+    expected = selected.reference(case, {name: tensor.double() for name, tensor in tensors.items()})
+    errors = {name: relative_error(tensor, expected[name]) for name, tensor in outputs.items()}
+    return PipelineRun(selected, case, tuple(steps), errors)
 
 
 # --- kernels as functions of tensors ------------------------------------------------------------------------------------
@@ -451,7 +396,11 @@ def kernels(*names: str, device: str = "auto", order: str = "row-major") -> Kern
     """
     if order not in ORDERS:
         raise UsageError(f"order must be one of {', '.join(map(repr, ORDERS))}, not {order!r}.")
-    on_gpu = _on_gpu(device, "kernels(device='cpu') uses the simulator")
+    if device not in ("auto", "cpu", "cuda"):
+        raise UsageError(f"device must be 'auto', 'cpu' or 'cuda', not {device!r}.")
+    if device == "cuda" and not gpu.available():
+        raise UnavailableHere("There is no GPU here that PyTorch can use; kernels(device='cpu') uses the simulator.")
+    on_gpu = device != "cpu" and gpu.available()
     puzzles = [_puzzle(name) for name in names]
     return Kernels({p.name: (p, *_kernel(p)) for p in puzzles}, on_gpu, order)
 
@@ -526,15 +475,6 @@ def _tensors(puzzle: Puzzle, source: KernelSource, result: RunResult) -> Mapping
             f"{puzzle.kernel} did not run: {stopped(source, result.line, result.message or result.status)}"
         )
     return result.tensors
-
-
-def _on_gpu(device: str, instead: str) -> bool:
-    """Whether to use a GPU. Raises UnavailableHere, saying what works `instead`, if "cuda" is requested without one."""
-    if device not in ("auto", "cpu", "cuda"):
-        raise UsageError(f"device must be 'auto', 'cpu' or 'cuda', not {device!r}.")
-    if device == "cuda" and not gpu.available():
-        raise UnavailableHere(f"There is no GPU here that PyTorch can use; {instead}.")
-    return device != "cpu" and gpu.available()
 
 
 # --- the kernel of a puzzle ---------------------------------------------------------------------------------------------
@@ -661,16 +601,6 @@ def _seconds(puzzle: Puzzle, source: KernelSource, cases: Sequence[Case], launch
     except RuntimeError as error:
         raise UsageError(f"{puzzle.kernel} could not be timed at {cases[len(medians)].name}: {error}") from error
     return medians
-
-
-def _launched(
-    puzzle: Puzzle, source: KernelSource, launch: Launch, case: Case
-) -> tuple[Mapping[str, torch.Tensor], float]:
-    (result,) = Sandbox.shared().launch(source, [launch])
-    if result.status != "passed":
-        raise UsageError(f"{puzzle.kernel} did not run on the GPU at {case.name}: {result.message or result.status}")
-    (seconds,) = _seconds(puzzle, source, [case], [launch])
-    return result.tensors, seconds
 
 
 def _bytes(trace: Trace) -> int:

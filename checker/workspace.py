@@ -2,7 +2,7 @@
 
 The course keeps its own files in `.tile-by-tile/`, beside the notebooks and puzzles:
 
-    progress.json, progress.json.bak    what `progress` shows
+    progress.json                       what `progress` shows
     passed/<puzzle>-<time>.py           every kernel that passed
     saved/<puzzle>-<time>.py            the learner's version from before a `reset`
 """
@@ -10,6 +10,7 @@ The course keeps its own files in `.tile-by-tile/`, beside the notebooks and puz
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import tempfile
 from collections.abc import Iterator
@@ -70,26 +71,23 @@ def now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="seconds")  # noqa: UP017 (doctor must run on Python 3.10 to report that it is too old)
 
 
-def keep_copy(folder: Path, puzzle: str, content: str | bytes) -> Path:
-    """Save `content` as ``<folder>/<puzzle>-<time>.py`` unless a copy is there already; never overwrites. Raises OSError."""
+def keep_copy(folder: Path, name: str, content: str | bytes, suffix: str = ".py") -> Path:
+    """Save `content` as ``<folder>/<name>-<time>.py`` unless a copy is there already; never overwrites. Raises OSError."""
     data = content.encode() if isinstance(content, str) else content
     folder.mkdir(parents=True, exist_ok=True)
-    for copy in folder.glob(f"{puzzle}-*.py"):
+    for copy in folder.glob(f"{name}-*{suffix}"):
         with contextlib.suppress(OSError):
             if copy.read_bytes() == data:
                 return copy
     stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
-    for count in range(1, 10_000):
-        path = folder / (f"{puzzle}-{stamp}.py" if count == 1 else f"{puzzle}-{stamp}-{count}.py")
-        try:
-            with path.open("xb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-        except FileExistsError:
-            continue
-        return path
-    raise FileExistsError(f"no free name for {puzzle}-{stamp}.py in {folder}")
+    for count in itertools.count(1):
+        path = folder / (f"{name}-{stamp}{suffix}" if count == 1 else f"{name}-{stamp}-{count}{suffix}")
+        with contextlib.suppress(FileExistsError), path.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+            return path
+    raise AssertionError("unreachable")
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:

@@ -1,18 +1,14 @@
 """The record of what a learner has tried and solved: one JSON file in their folder.
 
-It is written atomically, with the last good version beside it as `.bak`. Every change happens under a lock, so two notebooks
-can work at once. A damaged file is set aside, never deleted.
+It is replaced atomically and changed only under a lock, so two notebooks can work at once. A damaged file is renamed, never deleted.
 """
 
 from __future__ import annotations
 
-import itertools
-import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -22,7 +18,6 @@ from checker.workspace import Workspace
 if TYPE_CHECKING:  # reading the file needs no torch
     from checker.judge.verdict import Verdict
 
-T = TypeVar("T")
 SCHEMA = "progress/v1"
 NOT_AN_ATTEMPT = ("not_attempted", "infra_error", "skipped")
 
@@ -78,12 +73,20 @@ class Progress:
         return self.puzzles.get(puzzle, Record())
 
 
+class Document(msgspec.Struct):
+    """The file."""
+
+    schema: str
+    puzzles: dict[str, Record]
+    predictions: dict[str, Prediction] = {}
+
+
 def load(space: Workspace) -> Progress:
     """The learner's progress. Problems with the file end up in `messages`; nothing is raised."""
     try:
         try:
             return _read(space.progress)
-        except ValueError:
+        except msgspec.DecodeError:
             with workspace.locked(space.progress):
                 return _read_or_rescue(space.progress)
     except OSError as error:
@@ -110,9 +113,8 @@ def _change(space: Workspace, change: Callable[[Progress], object]) -> Progress:
         with workspace.locked(path):
             progress = _read_or_rescue(path)
             change(progress)
-            if path.exists():  # it was just read, so it is a good backup
-                workspace.write_atomically(_backup(path), path.read_text(encoding="utf-8"))
-            workspace.write_atomically(path, _dumped(progress))
+            document = msgspec.json.encode(Document(SCHEMA, progress.puzzles, progress.predictions))
+            workspace.write_atomically(path, msgspec.json.format(document) + b"\n")
     except OSError as error:  # TimeoutError is one
         progress = load(space)
         change(progress)
@@ -155,64 +157,23 @@ def _traffic(verdict: Verdict) -> BestTraffic | None:
     return BestTraffic(moved, allowed, gate.case.name if gate.case else "")
 
 
-def _backup(path: Path) -> Path:
-    return path.with_name(path.name + ".bak")
-
-
-def _dumped(progress: Progress) -> str:
-    puzzles = {name: asdict(entry) for name, entry in sorted(progress.puzzles.items())}
-    predictions = {question: asdict(prediction) for question, prediction in sorted(progress.predictions.items())}
-    return json.dumps({"schema": SCHEMA, "puzzles": puzzles, "predictions": predictions}, indent=2) + "\n"
-
-
 def _read(path: Path) -> Progress:
-    """The saved progress, or an empty one without a file. Raises OSError, and ValueError if the file is damaged."""
+    """The saved progress, or an empty one without a file. Raises OSError, and DecodeError if the file is damaged."""
     try:
-        return _parse(path.read_text(encoding="utf-8"))
+        document = msgspec.json.decode(path.read_bytes(), type=Document)
     except FileNotFoundError:
         return Progress()
-
-
-def _parse(text: str) -> Progress:
-    document = json.loads(text)
-    schema = document.get("schema") if isinstance(document, dict) and isinstance(document.get("puzzles"), dict) else ""
-    if schema != SCHEMA and str(schema).startswith("progress/"):
-        raise OSError(f"it was written by another version of the course, as {schema}, so it is left alone")
-    if schema != SCHEMA:
-        raise ValueError("it is not a progress document")
-    puzzles = _entries(document["puzzles"], Record, "a puzzle's entry")
-    return Progress(puzzles, _entries(document.get("predictions", {}), Prediction, "a prediction"))
-
-
-def _entries(document: Any, kind: type[T], what: str) -> dict[str, T]:
-    try:
-        return msgspec.convert(document, dict[str, kind], strict=False)  # type: ignore[valid-type]
-    except msgspec.ValidationError as error:
-        raise ValueError(f"{what} is damaged") from error
+    if document.schema != SCHEMA:
+        raise OSError(f"it was written by another version of the course, as {document.schema}, so it is left alone")
+    return Progress(document.puzzles, document.predictions)
 
 
 def _read_or_rescue(path: Path) -> Progress:
-    """The saved progress; sets a damaged file aside and replaces it by its backup or an empty one. Needs the lock."""
+    """The saved progress; a damaged file is renamed, and nothing is in the progress. Needs the lock. Raises OSError."""
     try:
         return _read(path)
-    except ValueError as error:
-        aside = _set_aside(path)
+    except msgspec.DecodeError as error:
+        aside = workspace.keep_copy(path.parent, "progress.damaged", path.read_bytes(), ".json")
+        path.unlink()
         message = f"{path.name} was damaged ({error}), so it was renamed to {aside.name}."
-    try:
-        progress = _parse(_backup(path).read_text(encoding="utf-8"))
-        message += " Your progress was restored from the backup, which may lack the last attempt."
-    except (OSError, ValueError):
-        progress = Progress()
-        message += " A new one was started; kernels that passed are still in `passed/`."
-    workspace.write_atomically(path, _dumped(progress))
-    progress.messages = (message,)
-    return progress
-
-
-def _set_aside(path: Path) -> Path:
-    """Rename a damaged file to a free name. Raises OSError, and then the file stays where it is."""
-    name = f"progress.damaged-{datetime.now():%Y%m%d-%H%M%S}"
-    names = (f"{name}.json" if n == 1 else f"{name}-{n}.json" for n in itertools.count(1))
-    aside = next(free for free in map(path.with_name, names) if not free.exists())
-    path.rename(aside)
-    return aside
+        return Progress(messages=(f"{message} A new one was started; kernels that passed are still in `passed/`.",))

@@ -1,4 +1,4 @@
-"""Progress is merged, backed up and never lost."""
+"""Progress is merged and never lost."""
 
 from __future__ import annotations
 
@@ -104,26 +104,16 @@ def test_several_processes_merge_and_lose_no_attempt(space: Workspace) -> None:
     "damage",
     ["", "{", "[]", '{"schema": "progress/v1"}', '{"schema": "progress/v1", "puzzles": {"a": {"attempts": "x"}}}'],
 )
-def test_a_damaged_file_is_set_aside_and_the_backup_used(space: Workspace, damage: str) -> None:
+def test_a_damaged_file_is_renamed_and_a_new_one_started(space: Workspace, damage: str) -> None:
     progress_file.record(space, verdict(), KERNEL)
-    progress_file.record(space, verdict("failed"), KERNEL)
     space.progress.write_text(damage)
-    loaded = progress_file.load(space)
-    assert loaded.of("row_softmax").passed  # from the backup: the first attempt
-    (message,) = loaded.messages
-    assert "restored from the backup" in message
-    (aside,) = space.ours.glob("progress.damaged-*.json")
-    assert aside.read_text() == damage
-    assert progress_file.load(space).messages == ()
-
-
-def test_a_damaged_file_without_a_backup_starts_a_new_one_and_says_so(space: Workspace) -> None:
-    space.ours.mkdir()
-    space.progress.write_text("not json")
     updated = progress_file.update(space, "vector_add", lambda r: replace(r, attempts=1))
     assert "A new one was started" in updated.messages[0]
     assert progress_file.load(space).of("vector_add").attempts == 1
-    assert len(list(space.ours.glob("progress.damaged-*.json"))) == 1
+    (aside,) = space.ours.glob("progress.damaged-*.json")
+    assert aside.read_text() == damage
+    assert len(saved(space)) == 1, "kernels that passed stay"
+    assert progress_file.load(space).messages == ()
 
 
 def test_a_file_of_a_newer_version_is_left_alone(space: Workspace) -> None:
@@ -147,7 +137,7 @@ def test_nothing_half_written_is_left_behind(space: Workspace) -> None:
     progress_file.record(space, verdict(), KERNEL)
     progress_file.record(space, verdict(), KERNEL)
     names = {path.name for path in space.ours.iterdir()}
-    assert names == {"progress.json", "progress.json.bak", "progress.json.lock", "passed"}
+    assert names == {"progress.json", "progress.json.lock", "passed"}
     assert json.loads(space.progress.read_text())["schema"] == "progress/v1"
 
 
