@@ -56,7 +56,7 @@ def film_html(
     scenes = Scenes([s.program for s in film.steps])
     _captions(film, scenes)
     picture, state, bytes_ = stage(film, scenes), state_table(film, scenes), meters(film, budget or {})
-    panels = charts(film, scenes)
+    panels, (place, first_line, lines) = charts(film, scenes), source_listing(film)
     names = [program_number(p, trace.grid) for p in film.programs]
     page = render(
         "checker.films/film.html",
@@ -77,7 +77,9 @@ def film_html(
         legend=legend(film, any(scenes.together)),
         meters=bytes_,
         notes=listed_notes(film),
-        listing=source_listing(film),
+        place=place,
+        first_line=first_line,
+        lines=lines,
         state=state,
         data=_packed(_data(film, scenes, bytes_, names)),
         player=Markup(asset("checker.films", "player.js")),  # noqa: S704 (ours)
@@ -104,10 +106,11 @@ def side_by_side(*films: str) -> str:
 
 def linked(*films: str) -> str:
     """Films of the same data side by side, with one play button and one time line for all of them."""
+    controls = asset("checker.films", "controls.css")
     page = render(
         "checker.films/linked.html",
         number=len(films),
-        style=style_element("tbt-linked", asset("checker.films", "linked.css")),
+        style=style_element("tbt-linked", f"{asset('checker.films', 'linked.css')}.tbt-linked{{{controls}}}"),
         films=Markup(side_by_side(*films)),  # noqa: S704 (made by `film_html`)
         player=Markup(asset("checker.films", "linked.js")),  # noqa: S704 (ours)
     )
@@ -121,8 +124,8 @@ def card_film(words: str, film: str) -> Markup:
 
 
 def _style() -> Markup:
-    sheets = asset("checker.films", "film.css"), asset("checker.films", "shapes.css")
-    return style_element("tbt-film", "{}.tbt-film{{{}}}".format(*sheets))
+    film, *inside = (asset("checker.films", f"{name}.css") for name in ("film", "controls", "shapes"))
+    return style_element("tbt-film", f"{film}.tbt-film{{{''.join(inside)}}}")
 
 
 def _captions(film: FilmData, scenes: Scenes) -> None:

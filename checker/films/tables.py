@@ -31,21 +31,11 @@ and the most characters they may take. A kernel whose values need more moves on 
 # ---- the kernel's text -------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Listing:
-    """The learner's lines from the `first` one worth showing: their own number and highlighted text. `place` is its file or cell."""
-
-    place: str
-    first: int
-    lines: Sequence[tuple[int, Markup]]
-    current: int
-    """Index of the first step's line."""
-
-
-def source_listing(film: FilmData) -> Listing:
+def source_listing(film: FilmData) -> tuple[str, int, list[tuple[int, Markup]]]:
+    """The file or cell, the first line worth showing, and from there the learner's own line numbers and highlighted lines."""
     source, first = film.source, body_start(film.source.source)
     lines = [(source.locate(i)[1], html) for i, html in enumerate(highlight(source.source), 1) if i >= first]
-    return Listing(source.locate(first)[0], first, lines, film.steps[0].event.line - first)
+    return source.locate(first)[0], first, lines
 
 
 # ---- variables ---------------------------------------------------------------------------------------------------------

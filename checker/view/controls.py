@@ -11,11 +11,6 @@ from markupsafe import Markup
 from checker.puzzle import Case, Puzzle
 from checker.submission.kernel import KernelSource
 
-Area = Callable[[str], None]
-"""Replaces the current film by HTML."""
-Run = Callable[[Case], str]
-"""Makes the HTML of a case's film; if it raises, the message is shown instead."""
-
 NO_WIDGETS = Markup(
     '<p class="tbt-note">To try other sizes here, install ipywidgets (<code>pip install ipywidgets</code>) and restart the '
     "kernel. The film works without it.</p>"
@@ -34,18 +29,10 @@ def case_with(case: Case, values: Mapping[str, int]) -> Case:
     return replace(case, sizes=parts["sizes"], meta=parts["meta"], flags=parts["flags"])
 
 
-def safe_film(run: Run, case: Case) -> Markup:
-    """The film of a case, or a paragraph about the error."""
-    try:
-        return Markup(run(case))  # noqa: S704 (a film is HTML)
-    except Exception as error:
-        return Markup('<p role="alert"><b>No film for {}:</b> {}</p>').format(
-            case.name, str(error) or type(error).__name__
-        )
-
-
-def film_controls(kernel_source: KernelSource, puzzle: Puzzle, run: Run, area: Area) -> Any:
-    """Drop-down lists from `FilmSpec.choices`, as an `ipywidgets.Widget`; each choice puts another film into `area`.
+def film_controls(
+    kernel_source: KernelSource, puzzle: Puzzle, run: Callable[[Case], str], area: Callable[[str], None]
+) -> Any:
+    """Drop-down lists from `FilmSpec.choices`, as an `ipywidgets.Widget`; `area` shows the film that `run` makes of a choice, or why not.
 
     The area holds plain HTML, so that a saved notebook shows the film without widgets. If ipywidgets is missing, this only
     shows how to install it and returns None.
@@ -79,8 +66,12 @@ def film_controls(kernel_source: KernelSource, puzzle: Puzzle, run: Run, area: A
         before, status.value = status.value, BUSY
         for box in lists.values():
             box.disabled = True
+        chosen = case_with(case, {name: box.value for name, box in lists.items()})
         try:
-            html = safe_film(run, case_with(case, {name: box.value for name, box in lists.items()}))
+            html = run(chosen)
+        except Exception as error:
+            words = Markup('<p role="alert"><b>No film for {}:</b> {}</p>')
+            html = words.format(chosen.name, str(error) or type(error).__name__)
         finally:
             for box in lists.values():
                 box.disabled = False

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import math
 from itertools import pairwise
 from typing import Any
@@ -17,26 +15,10 @@ from checker.view.plots import INK, inline_svg, new_figure
 
 FINE, UNWRITTEN, NOT_FINITE = (0.90, 0.92, 0.94), (0.62, 0.66, 0.70), (0.48, 0.22, 0.60)
 LOW, HIGH = np.array([1.0, 0.86, 0.72]), np.array([0.72, 0.23, 0.0])
-MAX_COLS, MAX_ROWS = 360, 120
+MAX_COLS, MAX_ROWS = 260, 120
 SHADES = 16  # between just wrong and worst; more would make the file larger
 ON_PICTURE, LABEL = "#30363d", "#fefefe"  # the picture and its labels have a light background in both themes
 _WIDE, _LEFT, _SHARE = 5.2, 0.09, 0.78  # width in inches; left edge and width of the picture as parts of it
-
-
-def error_map(mismatch: Mismatch) -> Markup:
-    """Inline SVG of |got - expected| relative to the tolerance, with text in the colours of the page.
-
-    A pixel shows the worst of its elements, so that a single wrong element stays visible in a large output.
-    """
-    picture, _, top = paint(mismatch)
-    drawn, ground = _draw(mismatch, top)
-    image = Markup(
-        '<image x="{:.2f}" y="{:.2f}" width="{:.2f}" height="{:.2f}" preserveAspectRatio="none" '
-        'style="image-rendering:pixelated" href="data:image/png;base64,{}"/>'
-    ).format(*ground, _png(picture))
-    before, mark, rest = drawn.partition('<g id="error-map-ground">')
-    assert mark, "matplotlib drew no ground for the picture"
-    return before + image + rest.partition("</g>")[2]
 
 
 def _plane(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -73,18 +55,23 @@ def paint(mismatch: Mismatch) -> tuple[np.ndarray, tuple[int, int], float]:
     return picture, step, top
 
 
-def _draw(mismatch: Mismatch, top: float) -> tuple[Markup, tuple[float, float, float, float]]:
-    """The axes as SVG, and the place for the picture: x, y, width and height in the SVG's units."""
+def error_map(mismatch: Mismatch) -> Markup:
+    """Inline SVG of |got - expected| relative to the tolerance, with text in the colours of the page.
+
+    A pixel shows the worst of its elements, so that a single wrong element stays visible in a large output.
+    """
     from matplotlib.patches import Patch, Rectangle
     from matplotlib.ticker import MaxNLocator
 
+    picture, step, top = paint(mismatch)
     rows, cols = _plane(mismatch.error, mismatch.shape).shape
     high = min(max(4.3 * rows / cols, 0.32, 0.16 * min(rows, 12)), 2.2)
     tall = high + 0.76
     figure = new_figure(_WIDE, tall)
     axes = figure.add_axes((_LEFT, 0.56 / tall, _SHARE, high / tall))
+    extent = (-0.5, picture.shape[1] * step[1] - 0.5, picture.shape[0] * step[0] - 0.5, -0.5)
+    axes.imshow(picture, interpolation="none", aspect="auto", extent=extent)
     axes.set(xlim=(-0.5, cols - 0.5), ylim=(rows - 0.5, -0.5))
-    axes.patch.set_gid("error-map-ground")
     if mismatch.writers is not None:
         _programs(axes, mismatch)
     row, col = divmod(int(np.ravel_multi_index(mismatch.first, mismatch.shape)) if mismatch.shape else 0, cols)
@@ -121,9 +108,7 @@ def _draw(mismatch: Mismatch, top: float) -> tuple[Markup, tuple[float, float, f
         columnspacing=1.0,
         borderaxespad=0.1,
     )
-    inch = 72.0  # in matplotlib's SVG
-    ground = (inch * _LEFT * _WIDE, inch * (tall - 0.56 - high), inch * _SHARE * _WIDE, inch * high)
-    return inline_svg(figure), ground
+    return inline_svg(figure)
 
 
 def _edges(writers: np.ndarray) -> tuple[list[int], list[int]]:
@@ -162,19 +147,6 @@ def _programs(axes: Any, mismatch: Mismatch) -> None:
             else:
                 style: Any = {"fontsize": 6.5, "color": ON_PICTURE, "ha": "center", "va": "center", "bbox": box}
                 axes.text((c0 + c1 - 1) / 2, y, str(program), **style)
-
-
-def _png(picture: np.ndarray) -> str:
-    """The picture as a PNG with a palette, in base 64."""
-    from PIL import Image
-
-    pixels = np.round(picture * 255).astype(np.uint8)
-    palette, index = np.unique(pixels.reshape(-1, 3), axis=0, return_inverse=True)
-    image = Image.fromarray(index.reshape(pixels.shape[:2]).astype(np.uint8), mode="P")
-    image.putpalette(palette.tobytes())
-    out = io.BytesIO()
-    image.save(out, format="png", optimize=True)
-    return base64.b64encode(out.getvalue()).decode("ascii")
 
 
 def alt_text(mismatch: Mismatch) -> str:

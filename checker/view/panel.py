@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from markupsafe import Markup
-
-from checker.view.theme import asset, prose, style_element
+from checker.view.theme import asset, prose, render, style_element
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,14 +43,9 @@ class Panel:
     lists: Sequence[tuple[str, Sequence[str]]] = ()
 
     def html(self) -> str:
-        parts = [Markup("<h4>{}</h4>").format(self.title), _each(Markup("<p>{}</p>"), self.prose)]
-        if self.rows:
-            parts.append(_table(self.heads, self.rows))
-        for heading, items in self.lists:
-            parts.append(Markup("<h5>{}</h5><ul>{}</ul>").format(heading, _each(Markup("<li>{}</li>"), items)))
-        parts += [_code(self.code), _each(Markup('<p class="soft">{}</p>'), self.footer)]
-        page = Markup('{}<div class="tbt-panel">{}</div>')
-        return str(page.format(style_element("tbt-panel", asset("checker.view", "panel.css")), Markup().join(parts)))
+        style = style_element("tbt-panel", asset("checker.view", "panel.css"))
+        brief = [all(cell.short for cell in column) for column in zip(*self.rows, strict=True)]
+        return str(render("checker.view/panel.html", panel=self, brief=brief, prose=prose, style=style))
 
     def print(self, console: Console) -> None:
         from rich.padding import Padding
@@ -82,31 +75,6 @@ class Panel:
         from checker.view.display import show
 
         show(self)
-
-
-def _each(element: Markup, texts: Iterable[str]) -> Markup:
-    return Markup().join(element.format(prose(text)) for text in texts)
-
-
-def _code(text: str) -> Markup:
-    return Markup("<pre><code>{}</code></pre>").format(text) if text else Markup()
-
-
-def _table(heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> Markup:
-    th, td, tr = Markup('<th class="{}">{}</th>'), Markup('<td class="{}">{}{}</td>'), Markup("<tr>{}</tr>")
-    head = Markup()
-    if any(heads):
-        cells = [th.format("n" * cell.number, text) for text, cell in zip(heads, rows[0], strict=True)]
-        head = Markup("<thead>{}</thead>").format(tr.format(Markup().join(cells)))
-    brief = [all(cell.short for cell in column) for column in zip(*rows, strict=True)]
-    body = Markup()
-    for row in rows:
-        cells = []
-        for cell, short in zip(row, brief, strict=True):
-            names = filter(None, [cell.tone, "n" * cell.number, "brief" * short])
-            cells.append(td.format(" ".join(names), prose(cell.text), _code(cell.code)))
-        body += tr.format(Markup().join(cells))
-    return Markup("<table>{}<tbody>{}</tbody></table>").format(head, body)
 
 
 def _rich_table(heads: Sequence[str], rows: Sequence[Sequence[Cell]], width: int) -> Table:

@@ -83,8 +83,6 @@ class Roof:
 
 def traffic_plot(kernels: Sequence[tuple[str, int, int]], *, title: str = "") -> Plot:
     """Predicted and counted bytes, a pair of bars per kernel: ``("online_softmax", predicted, counted)``."""
-    if not kernels:
-        raise ValueError("traffic_plot needs at least one kernel: its name, the bytes predicted and the bytes counted")
     names = [name for name, _, _ in kernels]
     left = min(0.07 + 0.0135 * max(map(len, names)), 0.4)
     figure, axes = _bar_axes(names, title, pitch=0.62, below=0.1, margins=0.53, left=left, low=0.5)
@@ -106,8 +104,6 @@ def traffic_plot(kernels: Sequence[tuple[str, int, int]], *, title: str = "") ->
 
 def time_plot(bars: Sequence[Bar], least: float, *, title: str = "") -> Plot:
     """The time of each contestant with its spread, and the limit `least` as a line."""
-    if not bars:
-        raise ValueError("time_plot needs at least one bar")
     unit, scale = ("ms", 1e3) if max(bar.seconds for bar in bars) >= 1e-3 else ("µs", 1e6)
     names = [bar.name for bar in bars]
     left = min(0.05 + 0.0145 * max(map(len, names)), 0.4)
@@ -130,8 +126,6 @@ def levels_plot(
     levels: Mapping[str, Sequence[float]], names: Sequence[str], products: float, *, title: str = ""
 ) -> Plot:
     """Rates of several kernels in TFLOP/s, with a bar for each of `names` and its share of the rate of matrix `products`."""
-    if not levels:
-        raise ValueError("levels_plot needs at least one level")
     left = min(0.03 + 0.0125 * max(map(len, levels)), 0.5)
     figure, axes = _bar_axes(
         list(levels), title, pitch=0.5, below=0.4, margins=0.95, left=left, right=0.98, wide=6.4, fontsize=8.5
@@ -192,8 +186,6 @@ def scaling_plot(subplots: Sequence[Subplot], *, unit: str, title: str = "") -> 
     """How a quantity grows, in `unit`: measured points against laws, side by side on logarithmic axes."""
     from matplotlib.ticker import NullFormatter, NullLocator
 
-    if not subplots:
-        raise ValueError("scaling_plot needs at least one subplot")
     figure = _laid_out(2.4 * len(subplots) + 0.6, 2.7, title, wspace=0.09)
     row = figure.subplots(1, len(subplots), sharey=True, squeeze=False)[0]
     for axes, subplot in zip(row, subplots, strict=True):
@@ -219,8 +211,6 @@ def scaling_plot(subplots: Sequence[Subplot], *, unit: str, title: str = "") -> 
 
 def curves_plot(curves: Mapping[str, Sequence[float]], *, x: str, y: str, title: str = "") -> Plot:
     """A line of measurements per name. The first line is the widest, so that it shows even below another."""
-    if not curves:
-        raise ValueError("curves_plot needs at least one curve")
     figure = _laid_out(5.4, 2.7, title)
     axes = figure.subplots()
     for i, ((name, values), (colour, _)) in enumerate(zip(curves.items(), _SERIES, strict=False)):

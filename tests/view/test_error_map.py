@@ -34,7 +34,9 @@ def test_a_map_is_small_and_its_words_have_the_colours_of_the_page(shape: tuple[
     drawn = error_map(verdicts.mismatch(shape))
     root = ET.fromstring(drawn)
     (image,) = root.iter(f"{SVG}image")
-    pixels = Image.open(io.BytesIO(base64.b64decode(image.attrib["href"].partition("base64,")[2])))
+    pixels = Image.open(
+        io.BytesIO(base64.b64decode(image.attrib["{http://www.w3.org/1999/xlink}href"].partition("base64,")[2]))
+    )
     rows, cols = int(np.prod(shape[:-1], dtype=int)), shape[-1]
     assert pixels.size == (-(-cols // -(-cols // MAX_COLS)), -(-rows // -(-rows // MAX_ROWS)))
     assert len(drawn) <= 30_000

@@ -82,15 +82,3 @@ def test_a_plot_changes_nothing_else_on_its_page_and_is_the_same_every_time() ->
     for draw in (*draws, lambda: error_map(verdicts.mismatch())):
         assert "<style" not in draw(), "matplotlib's style sheet would reach every element of the page"
         assert draw() == draw()
-
-
-def test_an_empty_plot_is_refused() -> None:
-    for draw, needed in (
-        (lambda: traffic_plot([]), "at least one kernel"),
-        (lambda: scaling_plot([], unit="kB"), "at least one subplot"),
-        (lambda: curves_plot({}, x="step", y="loss"), "at least one curve"),
-        (lambda: time_plot([], 1.0), "at least one bar"),
-        (lambda: levels_plot({}, ("full",), 686), "at least one level"),
-    ):
-        with pytest.raises(ValueError, match=needed):
-            draw()
