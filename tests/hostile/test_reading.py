@@ -6,7 +6,6 @@ tests/submission/test_reading.py covers files that are merely damaged.
 from __future__ import annotations
 
 import io
-import json
 import os
 import socket
 import struct
@@ -20,7 +19,6 @@ from pathlib import Path
 import pytest
 
 from checker.submission.files import MAX_DEPTH
-from checker.submission.from_path import SubmittedKernel
 from checker.submission.reader import Reader
 from tests.classroom.grading.classes import by_id, collected, notebook, zipped
 from tests.classroom.grading.conftest import RIGHT
@@ -83,20 +81,15 @@ def nested_zip(depth: int) -> bytes:
 
 
 HEX = "0x" + "f" * 5000
-DEEP = 3000
 
 READ_IN_ONE_PASS: dict[str, str] = {
     "20,000 magic lines": notebook("%time\n" * 20_000 + "x = (", RIGHT),
     "magic behind 200,000 blanks": notebook(" " * 200_000 + "%time", RIGHT),
-    "names before a magic": notebook("a, " * 60_000 + "= !ls\nx = (", RIGHT),
-    "blank prefixes before an equals sign": notebook("\n".join([" " * 3000 + "=%"] * 100), RIGHT),
     "quotes and backslashes": notebook('%m\n"' + '\\"' * 100_000, RIGHT),
     "8,000 names": "\n".join(f"n{i} = {i}" for i in range(8000)) + "\n" + RIGHT,
-    "8,000 names on one line": ";".join(f"n{i}={i}" for i in range(8000)) + "\n" + RIGHT,
     "8,000 names in 8,000 cells": notebook(*(f"n{i} = {i}" for i in range(8000)), RIGHT),
     "8,000 broken cells": notebook(*(["def vector_add_kernel((:"] * 8000), RIGHT),
     "form feeds and separators": "\x0c\n" * 1000 + "# \u2028 \x85\n" + RIGHT,
-    "a thousand decorated functions": "@triton.jit\ndef f(): pass\n" * 1000 + RIGHT,
 }
 
 
@@ -107,18 +100,12 @@ def test_long_files_are_read_in_one_pass(reader: Reader) -> None:
 
 
 UNREADABLE: dict[str, tuple[str, str | bytes, str]] = {
-    "nested brackets": ("a.py", "x = " + "(" * DEEP, "syntax"),
     "nested lists in a notebook": ("a.ipynb", "[" * 100_000, "unreadable"),
     "nested unary operators": ("a.py", "x = " + "-" * 100_000 + "1\n" + RIGHT, "syntax"),
     "nested attributes": ("a.py", "x = a" + ".a" * 50_000 + "\n", "syntax"),
     "an encoding that is none": ("a.py", b"# -*- coding: surprise -*-\n" + RIGHT.encode(), "undecodable"),
-    "utf-7 as a disguise": ("a.py", b"# -*- coding: rot13 -*-\n" + RIGHT.encode(), "undecodable"),
-    "a notebook that is a number": ("a.ipynb", "1e999", "unreadable"),
-    "a notebook with cells that are none": ("a.ipynb", '{"cells": {"a": 1}}', "unreadable"),
     "a number of a million digits in json": ("a.ipynb", '{"cells": ' + "9" * 1_000_000 + "}", "unreadable"),
-    "a truncated notebook": ("a.ipynb", notebook(RIGHT)[:300], "unreadable"),
     "a tar": ("a.tar.gz", b"\x1f\x8b\x08", "other_kind"),
-    "a pickle": ("a.pkl", b"\x80\x04.", "other_kind"),
     "a zip with a drive": ("a.zip", zipped({"C:/evil.py": RIGHT}), "unsafe"),
     "a zip with backslashes": ("a.zip", zipped({"..\\evil.py": RIGHT}), "unsafe"),
     "zips six deep": ("a.zip", nested_zip(6), "too_large"),
@@ -144,18 +131,13 @@ def next_is_read(reader: Reader) -> bool:
 
 FORBIDDEN: dict[str, str] = {
     "5,000 hex digits in a decorator": before_the_kernel(f"@triton.autotune({HEX})"),
-    "5,000 hex digits in another decorator": before_the_kernel(f"@memo({HEX})"),
     "5,000 hex digits in a constant": before_the_kernel(f"HUGE = tl.constexpr({HEX})").replace(
         START, f"    x = HUGE\n{START}"
     ),
     "5,000 hex digits in the body": in_the_body(f"x = {HEX}"),
     "a power tower": autotuned('{"BLOCK_N": 9**9**9**9}'),
-    "a shift of a billion": autotuned('{"BLOCK_N": 1 << 10**9}'),
     "a config of 0": autotuned('{"BLOCK_N": 0}'),
-    "a negative config": autotuned('{"BLOCK_N": -64}'),
     "an infinite config": autotuned('{"BLOCK_N": 1e999}'),
-    "a config of inf": autotuned('{"BLOCK_N": float("inf")}'),
-    "a config that is no number": autotuned('{"BLOCK_N": float("nan")}'),
     "a surrogate as a config's name": autotuned('{"\\ud800": 64}'),
     "0 warps": autotuned('{"BLOCK_N": 64}, num_warps=0'),
     "a million warps": autotuned('{"BLOCK_N": 64}, num_warps=1048576'),
@@ -254,15 +236,6 @@ def test_a_fifo_a_socket_or_a_link_is_not_opened(folder: Path, monkeypatch: pyte
         (folder / "mallory.py").unlink()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes devices")
-def test_a_device_is_not_opened(folder: Path) -> None:
-    try:
-        os.mknod(folder / "mallory.py", 0o20666, os.makedev(1, 5))
-    except PermissionError:
-        pytest.skip("no devices can be made here")
-    assert problems(folder) == {"mallory": ["unsafe"]}
-
-
 def test_file_names_cannot_control_a_terminal(folder: Path) -> None:
     right_to_left = "\u202eyp.live.py".encode()
     for name in (b"\xff\xfe.py", b"\xed\xa0\x80.py", b"\x1b[2J.py", b"two\nlines.py", right_to_left, b"=cmd().py"):
@@ -285,15 +258,3 @@ def test_an_unreadable_folder_is_reported(folder: Path) -> None:
         assert problems(folder) == {"mallory": ["unreadable"]}
     finally:
         (folder / "mallory").chmod(0o700)
-
-
-def test_metadata_in_a_notebook_earns_no_points(reader: Reader) -> None:
-    """The grader ignores points, `locked` and checksums that a notebook claims (41)."""
-    claimed = json.loads(notebook(RIGHT))
-    claimed["cells"][0]["metadata"] = {"nbgrader": {"grade": True, "points": 100, "locked": False, "schema_version": 3}}
-    plain, claims = (
-        reader.read("a.ipynb", json.dumps(text).encode(), KERNELS)[0].found
-        for text in (json.loads(notebook(RIGHT)), claimed)
-    )
-    assert plain == claims
-    assert isinstance(plain[0], SubmittedKernel)

@@ -54,8 +54,6 @@ def run(sandbox: Sandbox, before: str) -> RunResult:
 
 BAD_ENDINGS = (
     ("while True: pass", "timeout", "did not finish within 2.5 s"),
-    ("import time; time.sleep(1000)", "timeout", "did not finish"),
-    ("import os; os.abort()", "runtime_error", "crashed"),
     ("import ctypes; ctypes.string_at(0)", "runtime_error", "SIGSEGV"),
     ("1 / 0", "runtime_error", "ZeroDivisionError"),
     ("raise SystemExit(0)", "runtime_error", "ended the process"),
@@ -63,7 +61,6 @@ BAD_ENDINGS = (
     ("import os; os._exit(0)", "protocol_error", "exit code 0"),
     ("import os; os.closerange(0, 1024); raise OSError", "protocol_error", ""),
     ("x = bytearray(10 << 30)", "resource_limit", "memory"),
-    ("import torch; x = torch.ones(10 << 28)", "resource_limit", "memory"),
     # The memory is never written, because a busy machine takes seconds for so many pages.
     (
         "import torch; x = []\nwhile True: x.append(torch.empty(50_000_000, dtype=torch.uint8))",
@@ -90,28 +87,14 @@ def test_an_endless_kernel_names_its_line(sandbox: Sandbox) -> None:
     works(sandbox)
 
 
-def test_a_tile_of_sixteen_gigabytes_exceeds_the_memory_limit(sandbox: Sandbox) -> None:
-    big = "big = tl.zeros((65536, 65536), dtype=tl.float32) + 1.0"
-    (result,) = sandbox.simulate(does(big, "tl.store(z_ptr, tl.sum(tl.sum(big, axis=0), axis=0))"), [launch()])
-    assert result.status in ("resource_limit", "runtime_error"), result
-    assert result.status == "resource_limit" or "tensor" in result.message
-    works(sandbox)
-
-
 NOT_RESULTS = {
     "garbage": "b'A' * 4096",
     "a frame of many exabytes": "b'\\xff' * 64",
-    "a frame of two gigabytes": "struct.pack('<Q', 1 << 31)",
-    "no object": "frame(['list'])",
     "a second start": "frame({'type': 'JobStarted'})",
     "late": "report(number=1)",
     "blames the checker": "report(status='infra_error')",
     "sends a verdict": "report(verdict='passed')",
-    "words without end": "report(message='x' * 100_000)",
     "a trace without end": "report(trace=b'\\x91' * 100_000)",
-    "a trace of four billion": "report(trace=b'\\xdd' + b'\\xff' * 4)",
-    "an array of objects": "report(trace=msgspec.msgpack.encode([b'{}', [['|O', bytes(8)]]]))",
-    "half a trace": "report(trace=msgspec.msgpack.encode([b'{}', []]))",
     "no trace": "report()",
     "the grid of another launch": "report(trace=trace(grid=(1, 1, 1)))",
     "no tensors": "report(trace=trace(tensors={}, traffic={}, writers={}))",
@@ -195,11 +178,11 @@ def test_inputs_and_earlier_results_are_copies(sandbox: Sandbox) -> None:
     assert not kept.any()
 
 
-PTRACE = """
-import ctypes, os
-def ptrace(pid):
-    if ctypes.CDLL(None, use_errno=True).ptrace(16, pid, None, None):
-        raise OSError(ctypes.get_errno(), "ptrace")
+CALL = """
+import ctypes
+def call(name, *arguments):
+    if getattr(ctypes.CDLL(None, use_errno=True), name)(*arguments) < 0:
+        raise OSError(ctypes.get_errno(), name)
 """
 WRITABLE_BY_NOBODY = (
     ROOT / "checker/forged.py",
@@ -216,7 +199,9 @@ def test_a_job_reaches_no_network_process_file_or_secret_outside(sandbox: Sandbo
         attacks = [f"import socket; socket.create_connection({server.getsockname()}, 1)"]
         for pid in (os.getpid(), sandbox.worker.pid):
             attacks += [f"open('/proc/{pid}/mem', 'rb').read(1)", f"import os; os.kill({pid}, 0)"]
-            attacks.append(f"{PTRACE}ptrace({pid})")
+            attacks.append(f"{CALL}call('ptrace', 16, {pid}, None, None)")
+        new_user, io_uring_setup = 0x10000000, 425
+        attacks += [f"{CALL}call('unshare', {new_user})", f"{CALL}call('syscall', {io_uring_setup}, 8, None)"]
         attacks += [f"open({str(path)!r}, 'w').write('x')" for path in WRITABLE_BY_NOBODY]
         attacks += [f"open({str(path)!r}, 'rb').read(1)" for path in (ROOT / "solutions/row_softmax.py", *SECRETS)]
         denials = ("PermissionError", "FileNotFoundError", "ProcessLookupError", "unreachable")
@@ -316,11 +301,3 @@ def test_a_fork_bomb_ends(either: Sandbox) -> None:
     pid = either.worker.pid
     children = Path(f"/proc/{pid}/task/{pid}/children")
     assert soon(lambda: not children.read_text().split(), seconds=20), "the worker has descendants after its jobs"
-
-
-def test_a_compiler_that_hangs_is_a_timeout() -> None:
-    with Sandbox(Limits(compile=1.5)) as hasty:
-        (result,) = hasty.compile(kernel("while True: pass"), [REQUEST])
-        assert result.status == "timeout"
-        assert "1.5 s" in result.message
-        works(hasty)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import struct
 
 import pytest
 
-from checker.sandbox import Sandbox, isolation, linux
+from checker.sandbox import Sandbox, isolation
 from tests.sandbox.conftest import works
 
 
@@ -49,38 +48,3 @@ def test_without_landlock_the_probe_reports_what_root_can_read() -> None:
         lost = isolation.OTHER_USER not in weaker.tier
         assert lost == ("secrets" in weaker.gaps)
         assert [reason.split(":")[0] for reason in weaker.lost] == [isolation.OTHER_USER] * lost
-
-
-@pytest.mark.skipif(not linux.filter_supported(), reason="there is no filter for this machine")
-@pytest.mark.parametrize("gpu", [False, True])
-@pytest.mark.parametrize("programs", [False, True])
-def test_the_filter_decides_system_calls(gpu: bool, programs: bool) -> None:
-    """A small interpreter of BPF runs the filter: every jump stays inside, and every path ends in a return."""
-    steps = list(struct.iter_unpack("<HBBI", linux.filter_program(programs=programs, gpu=gpu, pid=7)))
-    column = 0 if linux.MACHINE == "x86_64" else 1
-    calls = {"read": (0, 63)} | linux._NEVER | linux._PROGRAMS | linux._BY_ARGUMENT
-
-    def verdict(name: str, *arguments: int) -> int:
-        arch = linux._AUDIT[linux.MACHINE]
-        data = struct.pack("<IIQ6Q", calls[name][column], arch, 0, *arguments, *[0] * (6 - len(arguments)))
-        at, value = 0, 0
-        while True:
-            op, yes, no, k = steps[at]
-            at += 1
-            if op == 0x20:
-                (value,) = struct.unpack_from("<I", data, k)
-            elif op == 0x06:
-                return k
-            else:
-                at += yes if {0x15: value == k, 0x35: value >= k, 0x45: bool(value & k)}[op] else no
-
-    allow, refuse = 0x7FFF0000, 0x00050001
-    assert verdict("read") == allow
-    assert verdict("ptrace") == verdict("io_uring_setup") == verdict("unshare") == refuse
-    assert verdict("socket", 2) == verdict("socket", 10) == refuse
-    assert verdict("socket", 1) == (allow if gpu else refuse)
-    assert verdict("clone", 0x3D0F00) == allow, "a thread"
-    assert verdict("clone", 17) == verdict("execve") == (allow if programs else refuse)
-    assert verdict("clone", 0x10000011) == refuse, "a new user namespace"
-    assert verdict("kill", 7) == verdict("tgkill", 7) == allow
-    assert verdict("kill", 8) == verdict("kill", 0xFFFFFFFF) == refuse

@@ -9,7 +9,6 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -88,15 +87,6 @@ def test_a_failed_compilation_is_not_a_pass(sandbox: Sandbox) -> None:
     works(sandbox)
 
 
-SPIN = """
-import triton
-_compile = triton.compile
-def compile(source, target, options):
-    while target.arch == 75:
-        pass
-    return _compile(source, target=target, options=options)
-triton.compile = compile
-"""
 SLOW_ASSEMBLER = """
 import os, subprocess, triton
 _run, _compile, arch = subprocess.run, triton.compile, 0
@@ -111,21 +101,14 @@ triton.compile, subprocess.run = compile, slow
 """
 
 
-@pytest.mark.parametrize("hang", [SPIN, SLOW_ASSEMBLER], ids=["Triton spins", "ptxas spins"])
-def test_a_compilation_that_hangs_costs_only_its_own_result(hang: str) -> None:
+def test_an_assembler_that_hangs_costs_only_its_own_result() -> None:
     with Sandbox(Limits(compile=2.0)) as hasty:
-        results = list(hasty.compile(kernel(hang), [request(c) for c in (75, 80, 89, 90)]))
+        results = list(hasty.compile(kernel(SLOW_ASSEMBLER), [request(c) for c in (75, 80, 89, 90)]))
         assert [r.status for r in results] == ["timeout", "passed", "passed", "passed"]
         assert "T4 (sm_75)" in results[0].message
         assert "2 s" in results[0].message
         assert [int(r.facts["registers"]) > 0 for r in results[1:]] == [True] * 3
         works(hasty)
-
-
-def test_alignment_changes_the_compiled_kernel(sandbox: Sandbox) -> None:
-    loose, tight = request(80, 512), replace(request(80, 512), aligned=("x_ptr", "y_ptr", "z_ptr", "N"))
-    (narrow,), (wide,) = sandbox.compile(kernel(), [loose]), sandbox.compile(kernel(), [tight])
-    assert (narrow.facts["vector_bits"], wide.facts["vector_bits"]) == (32, 128)
 
 
 def test_a_worker_that_was_killed_or_closed_is_replaced() -> None:

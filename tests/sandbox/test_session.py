@@ -11,7 +11,6 @@ import torch
 from checker.compiler import CompileRequest
 from checker.judge.runner import RunResult
 from checker.sandbox import Sandbox, supervisor
-from checker.sandbox import session as module
 from checker.sandbox.client import Job
 from checker.sandbox.isolation import Confinement
 from checker.sandbox.session import Session
@@ -94,14 +93,6 @@ def test_a_launch_that_needs_more_memory_gets_a_job_with_more(sandbox: Sandbox, 
     assert len(started) == 2
 
 
-def test_compilations_share_their_jobs(sandbox: Sandbox, started: list[Job]) -> None:
-    with sandbox.session() as session:
-        for capabilities in ((80, 90), (75, 89)):
-            requests = [CompileRequest(c, TYPES, {"BLOCK_N": 128}, {"num_warps": 2}) for c in capabilities]
-            assert all(result.ok for result in session.compile(kernel("# shared"), requests))
-    assert len(started) <= 2
-
-
 def test_compiled_files_reach_launches_of_the_same_session_only(sandbox: Sandbox, tmp_path: Path) -> None:
     folder, request = sandbox.worker._folder, CompileRequest(90, TYPES, {"BLOCK_N": 128}, {"num_warps": 1})
 
@@ -125,15 +116,6 @@ def test_compiled_files_reach_launches_of_the_same_session_only(sandbox: Sandbox
     assert not list(folder.glob("cache-*"))
 
 
-def test_results_keep_their_order_and_tensors_across_batches(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_TOGETHER", 4)
-    sizes = (37, 50, 60, 61, 51, 90)
-    launches = [launch(n) for n in sizes]
-    results = list(sandbox.simulate(kernel(), launches, TOGETHER))
-    assert all(right(result, n) and side_by_side(result) for result, n in zip(results, sizes, strict=True))
-    assert all(bool(one.arguments["z_ptr"].isnan().all()) for one in launches)  # type: ignore[union-attr]
-
-
 def test_launches_split_over_two_jobs_come_back_in_order_up_to_the_first_that_stops(
     sandbox: Sandbox, started: list[Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,14 +130,6 @@ def test_launches_split_over_two_jobs_come_back_in_order_up_to_the_first_that_st
     assert [result.status for result in results] == ["passed"] * 9 + ["protocol_error"]
 
 
-@ENDINGS
-def test_the_first_launch_that_stops_is_the_last(sandbox: Sandbox, fatal: int, status: str) -> None:
-    launches = [launch(n) for n in (7, 40, fatal, 41)]
-    results = list(sandbox.simulate(kernel("", STOPS_AT_5), launches, TOGETHER))
-    assert [result.status for result in results] == ["passed", "passed", status]
-    assert torch.equal(results[1].tensors["z_ptr"], torch.arange(40.0))
-
-
 def test_a_launch_with_a_finding_runs_by_itself(sandbox: Sandbox) -> None:
     unmasked = kernel().source.replace("x + y, mask=mask", "x + y")
     launches = [launch(n) for n in (32, 37, 48)]
@@ -163,12 +137,6 @@ def test_a_launch_with_a_finding_runs_by_itself(sandbox: Sandbox) -> None:
     assert [side_by_side(result) for result in results] == [True, False, True]
     assert [f.kind for f in results[1].trace.findings] == ["out_of_bounds_store"]  # type: ignore[union-attr]
     assert right(results[1], 37)
-
-
-def test_a_kernel_that_cannot_be_loaded_fails_with_its_first_launch(sandbox: Sandbox) -> None:
-    results = list(sandbox.simulate(kernel("1 / 0"), [launch(7), launch(8)], TOGETHER))
-    assert [result.status for result in results] == ["runtime_error"]
-    assert "ZeroDivisionError" in results[0].message
 
 
 def test_options_that_need_launches_one_by_one_are_honoured(sandbox: Sandbox) -> None:

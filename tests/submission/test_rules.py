@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import textwrap
 from dataclasses import replace
-from pathlib import Path
 
 from checker.course import PUZZLES
 from checker.submission.allowed_names import RULES
-from checker.submission.from_path import from_path
 from checker.submission.kernel import KernelSource, Piece, Violation
 from checker.submission.rules import is_untouched, violations
 
 PUZZLE = PUZZLES["row_softmax"]
-ROOT = Path(__file__).parents[2]
 HEAD = "import triton\nimport triton.language as tl\n\n\n"
 SIGNATURE = "x_ptr, y_ptr, stride_xm, stride_ym, N, BLOCK_N: tl.constexpr"
 
@@ -39,21 +36,10 @@ def broken(source: KernelSource) -> list[Violation]:
 
 HOSTILE = {
     "globals_of_load": ("y = tl.load.__globals__", "names"),
-    "type_attribute": ("x = tl.load(x_ptr)\ny = x.type.name", "attributes"),
     "percent_format": ('y = "%s" % x_ptr', "text"),
-    "import_from": ("from os import system", "statements"),
-    "dunder_import": ('__import__("os")', "names"),
     "eval": ('eval("1")', "names"),
     "builtins": ("y = __builtins__", "names"),
-    "exit": ("exit()", "names"),
-    "list_comprehension": ("y = [i for i in range(4)]", "expressions"),
-    "global": ("global N2\nN2 = 1", "statements"),
-    "class": ("class A:\n    pass", "statements"),
-    "try": ("try:\n    pass\nexcept:\n    pass", "statements"),
     "with": ("with x_ptr:\n    pass", "statements"),
-    "match": ("match N:\n    case 1:\n        pass", "statements"),
-    "delete": ("del x_ptr", "statements"),
-    "raise": ("raise N", "statements"),
     "after_loop_set_before": ("i = 7\nfor i in tl.range(3):\n    pass\ny = i", "loops"),
     "shadow_in_loop": ("for tl in range(3):\n    pass", "shadowing"),
     "for_else": ("for i in range(3):\n    pass\nelse:\n    pass", "statements"),
@@ -63,28 +49,15 @@ HOSTILE = {
     "format": ('y = "{0.__class__}".format(x_ptr)', "attributes"),
     "f_string": ('y = f"{x_ptr.__class__}"', "expressions"),
     "core_semantic": ("y = tl.core._semantic", "names"),
-    "core_call": ("y = tl.core.load(x_ptr)", "names"),
     "inline_asm": ('y = tl.inline_asm_elementwise("", "", [], tl.int32, True, 1)', "names"),
-    "extra": ("y = tl.extra.cuda.smid()", "names"),
     "extra_module": ("y = tl.extra.libdevice.core", "names"),
     "semantic_argument": ("y = tl.load(x_ptr, _semantic=None)", "arguments"),
     "import": ("import os", "statements"),
     "open": ('open("/etc/passwd")', "names"),
-    "getattr": ('y = getattr(tl, "core")', "names"),
     "print_to_file": ('print("x", file=1)', "names"),
-    "breakpoint": ("breakpoint()", "names"),
-    "get_ipython": ("get_ipython()", "names"),
     "lambda": ("y = (lambda: 1)()", "expressions"),
-    "generator": ("y = sum(i for i in range(4))", "expressions"),
-    "dict": ('y = {"a": 1}', "expressions"),
-    "set": ("y = {1, 2}", "expressions"),
     "walrus": ("if (y := 1) > 0:\n    pass", "expressions"),
     "star_arguments": ("y = tl.load(*(x_ptr,))", "arguments"),
-    "double_star": ("y = tl.load(**x_ptr)", "arguments"),
-    "nested_function": ("def f():\n    pass\nf()", "statements"),
-    "assert": ("assert N > 1", "statements"),
-    "yield": ("yield N", "expressions"),
-    "await": ("y = await N", "expressions"),
     "after_loop": ("for i in range(3):\n    pass\ny = i", "loops"),
     "after_loop_in_place": ("for i in range(3):\n    pass\ni += 1", "loops"),
     "after_inner_loop": ("for j in range(3):\n    for i in range(3):\n        pass\n    y = i", "loops"),
@@ -103,18 +76,14 @@ HOSTILE = {
     "function_as_argument": ("y = tl.reduce(x_ptr, 0, tl.load)", "names"),
     "call_of_call": ("y = tl.load(x_ptr)(1)", "expressions"),
     "call_of_subscript": ("y = (tl.load, 1)[0](x_ptr)", "expressions"),
-    "string_method": ('y = "abc".encode()', "attributes"),
     "bytes": ('y = b"abc"', "expressions"),
-    "complex": ("y = 1j", "expressions"),
     "attribute_store": ("x_ptr.handle = 1", "attributes"),
     "subscript_store": ("x_ptr[0] = 1", "statements"),
     "loop_over_list": ("for i in [1, 2]:\n    pass", "statements"),
-    "loop_over_call": ("for i in x_ptr.items():\n    pass", "statements"),
     "range_as_value": ("y = range(3)", "expressions"),
     "static_range_bomb": ("for i in tl.static_range(100000):\n    pass", "size"),
     "matmul": ("y = x_ptr @ x_ptr", "expressions"),
     "in": ("y = 1 in (1, 2)", "expressions"),
-    "softmax": ("y = tl.softmax(x_ptr)", "names"),
     "triton_runtime": ("y = triton.runtime.driver", "names"),
     "int_of_text": ('y = int("12")', "text"),
     "min_with_key": ("y = min(1, 2, key=tl.load)", "arguments"),
@@ -139,15 +108,9 @@ HOSTILE_MODULES = {
     ),
     "star_parameters": (kernel("pass", signature=SIGNATURE + ", *rest"), "arguments"),
     "decorator": (module(f"@open\n@triton.jit\ndef row_softmax_kernel({SIGNATURE}):\n    pass\n"), "decorators"),
-    "decorator_argument": (
-        module(f"@triton.jit(repr=open)\ndef row_softmax_kernel({SIGNATURE}):\n    pass\n"),
-        "decorators",
-    ),
     "constant_call": (kernel("y = C", "C = tl.constexpr(open('/x'))"), "constants"),
     "constant_power": (kernel("y = C", "C = tl.constexpr(10 ** 10 ** 10)"), "constants"),
-    "constant_tuple": (kernel("y = C", "C = (1, 2)"), "constants"),
     "plain_constant": (kernel("y = C", "C = 1.5"), "constants"),
-    "annotated_constant": (kernel("y = C", "C: tl.constexpr = 1.5"), "constants"),
     "top_level_call": (kernel("pass", "open('/x')"), "statements"),
     "other_import": (kernel("pass", "import os"), "statements"),
     "helper_recursion": (
@@ -185,29 +148,15 @@ def test_the_signature_must_be_the_puzzles() -> None:
 
 
 HONEST = {
-    "solution_style": "row = tl.program_id(0)\noffs = tl.arange(0, BLOCK_N)\nx = tl.load(x_ptr + row * stride_xm + offs, mask=offs < N, other=-float('inf'))\n"
-    "x = x - tl.max(x, axis=0)\ntl.store(y_ptr + row * stride_ym + offs, tl.exp(x) / tl.sum(tl.exp(x), axis=0), mask=offs < N)",
     "while": "s = 0\nwhile s < N:\n    s += BLOCK_N",
-    "tl_range": "for s in tl.range(0, N, BLOCK_N, num_stages=2):\n    pass",
-    "static_range": "for s in tl.static_range(4):\n    pass",
     "static_range_constexpr": "for s in tl.static_range(0, BLOCK_N, 16):\n    pass",
     "if_constexpr": "if BLOCK_N > 64:\n    y = 1\nelif BLOCK_N == 64:\n    y = 2\nelse:\n    y = 3",
     "static_assert": 'tl.static_assert(BLOCK_N >= 16, "tile too small")',
     "conditional_expression": "y = 1.0 if N > 3 else 0.0",
-    "comparison": "m = (0 <= N) & (N < 100) | ~(N == 7)",
-    "augmented": "y = 0.0\ny += 1.0\ny *= 2.0\ny //= 3",
     "unpack": "a, b = 1.0, 2.0\na, b = b, a",
-    "methods": "x = tl.load(x_ptr + tl.arange(0, BLOCK_N)).to(tl.float32)\ny = x.sum(axis=0) + x.max(0)\nz = x[:, None].trans()",
-    "element_type": "x = tl.load(x_ptr).to(y_ptr.dtype.element_ty)",
-    "shapes": "acc = tl.zeros([BLOCK_N, 16], dtype=tl.float32)\nn: tl.constexpr = acc.shape[0]\nt = acc.T",
-    "broadcast": "o = tl.arange(0, BLOCK_N)[:, None] * stride_xm + tl.arange(0, 16)[None, :]",
-    "infinity": 'm_i = tl.full((BLOCK_N,), float("-inf"), tl.float32)\nm_j = -float("inf")',
-    "dot": 'a = tl.zeros((16, 16), tl.float16)\nb = tl.dot(a, a, input_precision="ieee", out_dtype=tl.float32)',
     "modifiers": 'x = tl.load(x_ptr, eviction_policy="evict_last", cache_modifier=".cg")',
-    "cdiv": "for i in range(tl.cdiv(N, BLOCK_N)):\n    pass\nk = triton.cdiv(BLOCK_N, 16)",
     "python_min_max": "y = min(N, BLOCK_N)\nz = max(N, 4)",
     "shadowed_builtin": "sum = tl.sum(tl.arange(0, BLOCK_N))\nmax = sum + 1",
-    "math": "y = tl.math.exp2(tl.load(x_ptr))",
     "underscore_loop": "for _ in range(3):\n    pass",
     "comment_text": '"""docs"""\n"a note"\ny = 1',
     "hint_to_compiler": "o = tl.multiple_of(N, 16)\ntl.assume(N > 0)\ntl.debug_barrier()",
@@ -243,16 +192,6 @@ def test_honest_module_with_helpers_and_constants_passes() -> None:
     """
     body = "a, b = rescale(N, BLOCK=BLOCK_N)\nm = tl.reduce(b, 0, combine)\ny = b.reduce(0, combine) + TINY"
     assert broken(kernel(body, above)) == []
-
-
-def test_solutions_pass() -> None:
-    found = [item for path in (ROOT / "solutions").glob("*.py") for item in from_path(path, PUZZLES)]
-    assert len(found) == len(PUZZLES)
-    for item in found:
-        assert item.source is not None
-        assert item.puzzle is not None
-        assert violations(item.source, PUZZLES[item.puzzle]) == []
-        assert not is_untouched(item.source)
 
 
 def test_violation_stands_on_the_learners_line() -> None:
