@@ -11,16 +11,14 @@ import numpy as np
 import torch
 
 from checker.course import PUZZLES, attention_values, families
-from checker.course.diagrams import flowing
-from checker.films.diagram import Diagram
 from checker.films.film_data import FilmData, film_data
 from checker.films.flaws import Flaws, WrongOutput
 from checker.films.page import film_html
 from checker.misconceptions import bank
-from checker.puzzle import NORMAL, Case, Family, FilmSpec, Launch, Puzzle
+from checker.puzzle import NORMAL, Case, Family, Puzzle
 from checker.simulator import simulate
 from checker.simulator.trace import SimulateOptions, Trace
-from checker.submission.kernel import KernelSource, Piece
+from checker.submission.kernel import KernelSource
 from checker.submission.load import load_kernel
 from tests.view.verdicts import solution
 
@@ -93,45 +91,6 @@ def solved(name: str, tmp: Path, source: KernelSource | None = None, **sizes: in
     """The solution, or another kernel, at the film's case with some `sizes` changed."""
     case = PUZZLES[name].film.case
     return shoot(name, source or solution(name), tmp, sizes={**case.sizes, **sizes})
-
-
-ATOMIC = '''import triton
-import triton.language as tl
-
-
-@triton.jit
-def row_softmax_kernel(q_ptr, k_ptr, v_ptr, y_ptr, N, D, OWN, BLOCK_D: tl.constexpr, D_V: tl.constexpr):
-    """Program i keeps rows i * BLOCK_D onwards of the state, and adds its share of every output."""
-    pid = tl.program_id(0)
-    offs_d = pid * BLOCK_D + tl.arange(0, BLOCK_D)
-    offs_v = tl.arange(0, D_V)
-    state = tl.zeros([BLOCK_D, D_V], tl.float32)
-    for n in range(N):
-        k = tl.load(k_ptr + n * D + offs_d)
-        v = tl.load(v_ptr + n * D_V + offs_v)
-        state += k[:, None] * v[None, :]
-        q = tl.load(q_ptr + n * D + offs_d)
-        num = tl.sum(q[:, None] * state, axis=0)
-        tl.atomic_add(y_ptr + (n + N * OWN * pid) * D_V + offs_v, num)
-'''
-
-
-def atomic_sums(tmp: Path, own: bool = False, diagram: Diagram | None = None) -> Shot:
-    """Three programs that share out features [N, 12] of a text of 3 tokens and add to one output [3, 4], or to one each with `own`."""
-    n, d, d_v = 3, 12, 4
-    g = torch.Generator().manual_seed(3)
-    q, k, v = (torch.rand(n, width, generator=g) for width in (d, d, d_v))
-    tensors = {"q_ptr": q, "k_ptr": k, "v_ptr": v, "y_ptr": torch.zeros(n * (3 if own else 1), d_v)}
-    meta = {"BLOCK_D": 4, "D_V": d_v}
-    launch = Launch((3,), {**tensors, "N": n, "D": d, "OWN": int(own)}, meta, ("y_ptr",))
-    piece = Piece(1, len(ATOMIC.splitlines()), "row_softmax.py", 1)
-    source = KernelSource("row_softmax", "row_softmax_kernel", ATOMIC, (piece,))
-    trace = simulate(load_kernel(source, tmp), launch, SimulateOptions(events=True, state=True))
-    case = Case({}, meta)
-    flat = flowing(q_ptr=("row", "column"), k_ptr=("row", "column"), v_ptr=("row", "column"), y_ptr=("row", "column"))
-    film = FilmSpec(case, diagram or flat, {"state": "rows of the state"})
-    puzzle = replace(PUZZLES["row_softmax"], film=film, outputs=("y_ptr",), budget=lambda case: {})
-    return Shot(puzzle, case, source, trace, tensors)
 
 
 def flaws_of(shot: Shot) -> Flaws:

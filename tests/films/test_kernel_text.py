@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from checker.films.kernel_text import Variables
-from checker.films.scene import Scenes
-from checker.films.tables import state_table
 from tests.films import films
 
 
@@ -25,13 +23,3 @@ def test_an_iteration_shows_only_its_own_variables(tmp_path: Path) -> None:
     assert "offs_n" not in variables.after(third), "nor does the last step of a loop show the next loop's"
     assert not {"x", "m_new", "m_safe"} & set(variables.before(fourth.event)), "the loop has ended"
     assert variables.before(fourth.event)["offs_n"] == [0, 1, 2, 3]
-
-
-def test_variables_are_listed_once_and_index_arithmetic_last(tmp_path: Path) -> None:
-    for name in ("online_softmax", "tiled_softmax", "vector_add"):
-        film = films.solved(name, tmp_path).film
-        names = [name for name, *_ in state_table(film, Scenes([s.program for s in film.steps]))]
-        assert len(names) == len(set(names)), "including the variable of a loop"
-        offsets = [n for n in names if n.startswith(("offs", "mask", "row", "pid"))]
-        assert offsets
-        assert names[len(names) - len(offsets) :] == offsets

@@ -9,7 +9,6 @@ import numpy as np
 import torch
 
 from checker.course import PUZZLES
-from checker.course.diagrams import linear
 from checker.films.kept_state import StateSteps
 from checker.films.square import Visits
 from checker.films.svg import LEVELS
@@ -84,18 +83,6 @@ def test_heat_maps_hold_the_scores_and_skipped_tiles_are_crossed_out(tmp_path: P
     assert {last for *_, last in visits.skipped} <= {s.at for s in shot.film.steps if s.later is None}
 
 
-def test_an_accumulator_is_shown_before_and_after_with_its_factors(tmp_path: Path) -> None:
-    film = films.solved("flash_attention", tmp_path).film
-    assert film.visits is not None
-    grows = [k for k, held in enumerate(film.visits.at) if 3 in held.pictures]
-    assert len(grows) == 12
-    for k, later in itertools.pairwise(grows):
-        pictures = film.visits.at[k].pictures
-        assert set(pictures) == {0, 1, 2, 3}
-        if film.steps[k].program == film.steps[later].program:
-            assert film.visits.at[later].pictures[2] == pictures[3]
-
-
 def test_a_state_holds_the_sum_so_far(tmp_path: Path) -> None:
     for name, chunk in (("causal_linear_attention", 1), (CHUNKED, 16)):
         shot = films.solved(name, tmp_path)
@@ -146,16 +133,6 @@ def test_the_words_say_what_a_step_does(tmp_path: Path) -> None:
     assert words_of(state, "adds")[3] == "state = φ(k[48:56])ᵀ · v[48:56]"
 
 
-def test_a_part_of_the_state_is_drawn_at_its_columns_or_rows(tmp_path: Path) -> None:
-    for name in SEQUENTIAL:
-        shot = films.solved(name, tmp_path, D_V=24)
-        for step, at in zip(shot.film.steps, state_of(shot).at, strict=True):
-            assert at.place in (None, (0, 16 * step.event.program[1], 16, 16))
-    state = state_of(films.atomic_sums(tmp_path, diagram=linear(output="y_ptr", ends=False)))
-    assert {at.place for at in state.at if at.place} == {(4 * i, 0, 4, 4) for i in range(3)}
-    assert reads_of(state) == {(n, n + 1, 0, n + 1) for n in range(3)}
-
-
 def test_states_are_shown_for_other_names_and_other_orders(tmp_path: Path) -> None:
     late = films.moved(CHUNKED, "state = tl.dot(tl.trans", after="a = tl.where(offs_c")
     state = state_of(films.solved(CHUNKED, tmp_path, late, N=48))
@@ -200,10 +177,10 @@ def test_a_state_that_cannot_be_shown_says_why(tmp_path: Path) -> None:
 def test_long_films_are_cut_and_atomic_updates_are_counted(tmp_path: Path) -> None:
     long = films.solved("causal_linear_attention", tmp_path, N=150).html
     assert "Of a program, the first 380 steps are shown." in long
-    for own in (False, True):
-        html = films.atomic_sums(tmp_path, own=own).html
-        assert "3 programs, 27 loads, 0 stores, 9 atomic operations." in html
-        assert "36 atomic updates" in html
+    for place, shared in (("z_ptr + offs_n", False), ("z_ptr + tl.arange(0, BLOCK_N)", True)):
+        adds = films.edited("vector_add", ("tl.store(z_ptr + offs_n", f"tl.atomic_add({place}"))
+        html = films.shoot("vector_add", adds, tmp_path).html
+        assert "3 programs, 6 loads, 0 stores, 3 atomic operations." in html
         assert "atomic update: read, add, write back in one step" in html
-        assert ("numbers that several programs update" in html) == (not own)
-        assert ('class="shared"' in html) == (not own)
+        assert ("numbers that several programs update" in html) == shared
+        assert ('class="shared"' in html) == shared

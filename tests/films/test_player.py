@@ -161,42 +161,6 @@ def test_attention_shows_the_tile_the_staircase_and_the_rescaling(show: Open, tm
     assert page.evaluate(skipped) == 2 * 3
 
 
-def test_a_chunk_is_read_out_of_the_state_before_it_is_added(show: Open, tmp_path: Path) -> None:
-    shot = films.solved("causal_linear_attention_chunked", tmp_path, N=48)
-    page = show(shot.html)
-    assert page.locator(".stage .doing").first.text_content() == "no weights are on chip now"
-    second = [k for k, event in enumerate(shot.trace.events) if event.kind == "dot" and ("start", 16) in event.loops]
-    pulse, captions = page.locator(".stage .pulse"), []
-    for k in second:
-        page.locator(".scrub").fill(str(k))
-        captions.append((text(page, ".what"), pulse.get_attribute("class") if pulse.count() else ""))
-    assert captions == [
-        ("a = φ(q[16:32]) · φ(k[16:32])ᵀ, on chip", ""),
-        ("φ(q[16:32]) · state, which holds keys 0:16", "pulse reads"),
-        ("+ a · v[16:32]: the keys of this chunk", ""),
-        ("state += φ(k[16:32])ᵀ · v[16:32]", "pulse adds"),
-    ]
-    assert page.locator(".stage .doing").last.text_content() == captions[-1][0]
-    assert page.locator(".stage .told").count() == 1
-    page.locator(".tbt-film").press("End")
-    assert page.locator(".stage .told").count() == 2
-
-
-def test_atomic_updates_have_their_sign_and_meet(show: Open, tmp_path: Path) -> None:
-    shot = films.atomic_sums(tmp_path)
-    page = show(shot.html)
-    atomics = [k for k, event in enumerate(shot.trace.events) if event.kind == "atomic"]
-    for at, programs, shared in ((0, 0, 0), (4, 2, 2), (-1, 3, 3)):
-        page.locator(".scrub").fill(str(atomics[at]))
-        assert text(page, ".kind") == "atomic"
-        assert page.locator(".stage .plus-sign.top").count() == 1
-        assert (f"updated by {programs} programs so far" in text(page, ".caption")) == (programs > 0)
-        assert page.locator(".stage .shared").count() == shared
-    page.select_option(".who", "1")
-    page.locator(".tbt-film").press("End")
-    assert page.locator(".stage .shared").count() == 0, "one program alone meets nobody"
-
-
 def test_themes_follow_the_notebook_before_the_system(show: Open, softmax: films.Shot) -> None:
     def bright(colour: str) -> float:
         return sum(int(part) for part in colour[4:-1].split(","))

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from checker.course import PUZZLES
-from checker.judge.comparison import compare, program_of, window_around
+from checker.judge.comparison import compare, window_around
 from checker.judge.launches import prepare
 from checker.puzzle import NORMAL, Tolerance
 from tests.judge.helpers import cpu_cases
@@ -94,12 +94,6 @@ def test_the_window_around_an_element_stays_inside_the_tensor():
         ((1, 0, 4, 9), (2, 1, 10, 20), ((1, 2), (0, 1), (2, 7), (5, 14))),
     ):
         assert window_around(first, shape) == window
-
-
-def test_programs_are_counted_along_x_first():
-    grid = (3, 2, 2)
-    assert [program_of(i, grid) for i in (0, 2, 3, 6, 11)] == [(0, 0, 0), (2, 0, 0), (0, 1, 0), (0, 0, 1), (2, 1, 1)]
-    assert program_of(-1, grid) is None
 
 
 def test_tensors_compared_in_pieces_are_compared_whole(monkeypatch, prepared):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from checker.course import LADDER, PUZZLES
-from checker.judge.large_launches import far_launches, fitting, passing
+from checker.judge.large_launches import far_launches
 from checker.judge.launches import prepare, whole
 from checker.misconceptions import bank, quick
 from checker.puzzle import Case
@@ -28,12 +28,9 @@ def prepared(puzzle):
     return [prepare(puzzle, case) for case in cpu_cases(puzzle)]
 
 
-def test_every_puzzle_with_strides_tests_far_offsets():
+def test_every_puzzle_with_strides_has_a_far_launch_and_a_wrong_kernel_that_it_stops():
     strided = {p.name for p in LADDER if any(name.startswith("stride") for name in p.parameters)}
     assert {p.name for p in LONG} == strided
-
-
-def test_every_puzzle_has_a_far_launch_and_a_wrong_kernel_that_it_stops():
     for puzzle in LONG:
         assert len(far_launches(puzzle, prepared(puzzle))) == len(puzzle.long), puzzle.name
         assert "offset_in_32_bits" in {wrong.name for wrong in bank(puzzle.name)}, puzzle.name
@@ -44,22 +41,13 @@ def test_a_product_in_32_bits_fails_the_memory_gate_at_its_line(name, runner):
     verdict = judge(quick(PUZZLES[name]), in_32_bits(solution(name)), runner)
     assert (verdict.failure.gate, verdict.failure.status, verdict.score) == ("memory", "failed", 0)
     assert "more than 2³¹" in verdict.failure.message
+    if name == "row_softmax":
+        assert "row 2 begins at element 2,147,483,648" in verdict.failure.message
     assert "`.to(tl.int64)`" in verdict.failure.advice
     assert verdict.diagnosis.misconception == "offset_in_32_bits"
     line = verdict.source.split("\n")[verdict.failure.line - verdict.first_line]
     assert ".load(" in line
     assert verdict.diagnosis.line == verdict.failure.line
-
-
-def test_the_message_gives_the_tensors_and_the_numbers(runner):
-    verdict = judge(PUZZLES["row_softmax"], in_32_bits(solution("row_softmax")), runner)
-    for words in (
-        "in x and y",
-        "1,073,741,824",
-        "row 2 begins at element 2,147,483,648",
-        "wraps around to -2,147,483,648",
-    ):
-        assert words in verdict.failure.message
 
 
 def test_one_tensor_in_32_bits_is_enough(runner):
@@ -85,13 +73,6 @@ def test_a_pointer_that_advances_by_one_tile_at_a_time_passes(runner):
         changed(source, old, new), "        m_i = m_new", "        m_i = m_new\n        k_ptr += BLOCK_N * stride_kn"
     )
     assert judge(PUZZLES["flash_attention"], source, runner).passed
-
-
-def test_only_the_last_row_passes_2_to_the_31():
-    for rows in (3, 4, 37, 100):
-        assert passing(rows) * (rows - 2) < 2**31 <= passing(rows) * (rows - 1)
-        assert passing(rows) % 16 == fitting(rows) % 16 == 0
-        assert fitting(rows) * rows < 2**31
 
 
 def test_far_rows_take_no_memory_and_the_kernel_receives_their_stride():

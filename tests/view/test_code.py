@@ -19,10 +19,3 @@ SOURCES = {
 def test_each_line_is_well_formed_html_with_the_same_text() -> None:
     for name, source in SOURCES.items():
         assert [Page(line).text for line in highlight(source)] == source.splitlines(), name
-
-
-def test_keywords_strings_numbers_and_comments_have_elements_of_their_own() -> None:
-    (line,) = highlight("if not x: y = float('-inf') + 1.5e3  # [N]")
-    assert line == (
-        "<b>if</b> <b>not</b> x: y = float(<span class=s>&#39;-inf&#39;</span>) + <span class=n>1.5e3</span>  <em># [N]</em>"
-    )

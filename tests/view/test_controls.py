@@ -8,7 +8,7 @@ import pytest
 
 from checker.course import PUZZLES
 from checker.puzzle import Case
-from checker.view.controls import case_with, film_controls
+from checker.view.controls import film_controls
 from tests.view.pages import HOSTILE, Page
 from tests.view.verdicts import solution
 
@@ -50,8 +50,3 @@ def test_without_widgets_it_says_how_to_get_other_sizes(monkeypatch: pytest.Monk
     assert film_controls(SOURCE, PUZZLE, film, pages.append) is None
     assert len(pages) == 1
     assert "install ipywidgets" in pages[0]
-
-
-def test_a_choice_the_case_does_not_know_is_refused() -> None:
-    with pytest.raises(KeyError, match="BLOCK_M"):
-        case_with(PUZZLE.film.case, {"BLOCK_M": 4})

@@ -20,7 +20,6 @@ from checker.view.error_map import (
     UNWRITTEN,
     alt_text,
     error_map,
-    numbered,
     paint,
 )
 from tests.view import verdicts
@@ -56,12 +55,6 @@ def test_a_hostile_name_of_an_output_stays_text() -> None:
     assert page.harmless
     assert HOSTILE in page.text
     assert HOSTILE in alt_text(mismatch)
-
-
-def test_programs_have_numbers_where_there_is_room() -> None:
-    assert numbered(verdicts.mismatch((5, 37)))
-    assert not numbered(verdicts.mismatch((64, 1000)))
-    assert not numbered(replace(verdicts.mismatch((5, 37)), writers=None))
 
 
 def test_a_single_wrong_element_of_a_large_output_stays_visible() -> None:

@@ -59,18 +59,6 @@ def test_hostile_text_stays_text() -> None:
         assert page.harmless
 
 
-def test_names_and_numbers_are_broken_only_where_they_do_not_fit() -> None:
-    assert "triton" in printed(PANEL, 40)
-    names = replace(PANEL, heads=(), rows=(tuple(Cell(f"name_number_{i}") for i in range(6)),))
-    assert "name_number_0" in printed(names, 60)
-    assert "name_number_5" not in printed(names, 60)
-
-
-def test_parts_may_be_missing() -> None:
-    assert Page(Panel("Bare").html()).words == "Bare"
-    assert printed(Panel("Bare"), 80) == "Bare\n"
-
-
 def test_no_name_is_broken_in_a_terminal() -> None:
     rows = [[Cell(p.name), Cell(p.kernel), Cell(p.statement)] for p in LADDER]
     text = printed(Panel("The ladder", heads=("puzzle", "kernel", "task"), rows=rows), 80)

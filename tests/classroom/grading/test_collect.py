@@ -13,14 +13,10 @@ import pytest
 from checker.judge.result import Person, read, schema, write
 from classroom.grading.collect import SeveralAssignments
 from classroom.grading.layouts import layout_of
-from classroom.grading.records import Collected, Kernel
+from classroom.grading.records import Collected
 from classroom.grading.roster import Roster, RosterError
 from tests.classroom.grading.classes import CANVAS_BOOK, by_id, collected, laid_out, notebook, roster_of, zipped
 from tests.classroom.grading.conftest import RIGHT, UNMASKED
-
-
-def places(kernels: tuple[Kernel, ...]) -> list[tuple[str, int | None]]:
-    return [(kernel.file, kernel.line) for kernel in kernels]
 
 
 def test_a_canvas_zip_is_a_class_and_everyone_on_the_roster_has_a_row(tmp_path: Path) -> None:

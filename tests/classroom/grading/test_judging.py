@@ -7,14 +7,12 @@ import random
 import signal
 import time
 from pathlib import Path
-from typing import Any
 
-import pytest
 from msgspec.structs import replace
 
 from checker.judge.result import Source
 from checker.sandbox import Sandbox
-from classroom.grading.judging import RETRIES, Local, Task, jobs_here, judge_missing, shard, stored_verdict
+from classroom.grading.judging import RETRIES, Local, Task, judge_missing, shard, stored_verdict
 from classroom.grading.keys import Setting, puzzle_version, secret_id
 from classroom.grading.records import StoredVerdict
 from classroom.grading.store import RunFolder
@@ -31,7 +29,7 @@ from tests.classroom.grading.classes import (
     verdict,
     wanted,
 )
-from tests.classroom.grading.conftest import RIGHT, STUB, UNMASKED
+from tests.classroom.grading.conftest import RIGHT, UNMASKED
 
 
 def test_equal_kernels_are_judged_once_and_only_what_is_missing(tmp_path: Path, sandbox: Sandbox) -> None:
@@ -100,14 +98,6 @@ def test_a_fault_of_the_machine_is_no_verdict_and_is_tried_again(tmp_path: Path,
     assert folder.fault(every[0].key) is None
 
 
-def test_a_learner_who_has_used_up_their_time_is_left_ungraded(tmp_path: Path) -> None:
-    folder = run_folder(tmp_path, {f"anna/{n}.py": text for n, text in enumerate(differing(3))})
-    every = wanted(folder)
-    folder.keep_verdict(verdict(every[0].key))
-    judged = judge_missing(folder, every, CPU, Quick(), learner_seconds=0.05)
-    assert (judged.stored, len(judged.faults)) == (0, 2)
-
-
 def test_time_that_is_used_up_in_this_run_counts_too_and_for_no_other_learner(tmp_path: Path) -> None:
     anna, ben, chris = differing(3)
     folder = run_folder(tmp_path, {"anna/1.py": anna, "anna/2.py": ben, "ben/1.py": chris})
@@ -172,25 +162,3 @@ def test_kill_9_at_twenty_random_moments_loses_nothing_and_nothing_is_made_twice
     logged = log.read_text().split()
     assert len(logged) == len(set(logged))
     assert set(logged) <= {name.removesuffix(".json") for name in before}
-
-
-def test_a_stub_is_not_attempted_and_costs_no_job(tmp_path: Path) -> None:
-    folder = run_folder(tmp_path, {"anna.py": STUB})
-
-    class Refusing:
-        def compile(self, *_: object) -> Any:
-            raise AssertionError
-
-        simulate = launch = compile
-
-    made = stored_verdict(wanted(folder)[0], CPU, None, Refusing())  # type: ignore[arg-type]
-    assert isinstance(made, StoredVerdict)
-    assert made.result.status == "not_attempted"
-
-
-def test_as_many_verdicts_at_a_time_as_there_are_processors_and_gigabytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    for processors, free, jobs in ((4, 8, 4), (16, 3, 3), (2, 0, 1)):
-        memory = f"MemTotal: 1 kB\nMemAvailable:  {free * 2**20} kB\n"
-        monkeypatch.setattr(os, "sched_getaffinity", lambda _, count=processors: set(range(count)))
-        monkeypatch.setattr(Path, "read_text", lambda _, text=memory: text)
-        assert jobs_here() == jobs

@@ -1,13 +1,10 @@
-"""The instructor's pages mention only notebooks, beliefs, questions and commands that exist."""
+"""The instructor's pages mention only beliefs and questions that exist."""
 
 from __future__ import annotations
 
 import re
 
-import pytest
-
 from checker.misconceptions import bank
-from classroom import cli
 from tests.classroom.workshop.conftest import COURSE, ROOT
 
 DOCS = ROOT / "docs" / "workshop"
@@ -26,12 +23,3 @@ def test_the_notes_of_every_notebook_match_it() -> None:
         assert re.findall(r"^\| ([^|]+) \| [^|]+ \| [^|]+ \|$", notes, re.MULTILINE) == questions, lesson.notebook
         for text in (f"**Ask first.** {lesson.question}\n", f"**Say last.** {lesson.keep}\n", *lesson.late):
             assert text in notes, (lesson.notebook, text)
-
-
-def test_every_command_on_the_pages_exists(capsys: pytest.CaptureFixture[str]) -> None:
-    cli.main(["--help"])
-    commands = set(re.findall(r"^│ (\w+) ", capsys.readouterr().out, re.MULTILINE))
-    pages = {path.name: path.read_text("utf-8") for path in DOCS.rglob("*.md")}
-    used = {(name, word) for name, text in pages.items() for word in re.findall(r"m classroom (\w+)", text)}
-    assert len(used) > 5
-    assert [(name, word) for name, word in sorted(used) if word not in commands] == []

@@ -21,7 +21,7 @@ from checker.judge.verdict import Diagnosis, GateResult, Verdict
 from checker.verbs import board_client, workshop
 from checker.verbs.arguments import UsageError
 from checker.verbs.board_client import Box, NotReached, deliver
-from checker.verbs.board_wire import OPEN_FOR, Event, Message, NotAllowed
+from checker.verbs.board_wire import Event, Message, NotAllowed
 from checker.verbs.progress_file import Record
 from tests.classroom.workshop.conftest import ROOT, Board, Start
 
@@ -249,22 +249,3 @@ def test_two_notebooks_of_one_folder_append_whole_lines(box: Box, board: Board, 
     both = [subprocess.Popen([sys.executable, "-c", code, str(box.folder)], cwd=ROOT) for _ in range(2)]
     assert [one.wait(60) for one in both] == [0, 0]
     assert len([json.loads(line) for line in box.spool.read_text().splitlines()]) == 400
-
-
-def test_after_the_class_a_check_is_silent_about_it(
-    box: Box, board: Board, by_hand: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    checker.join(board.address)
-    monkeypatch.setattr(board_client, "OVERDUE", -1.0)
-    check_a_wrong_kernel()
-    tomorrow = time.time() + OPEN_FOR + 1
-    with monkeypatch.context() as later:
-        later.setattr(board_client.time, "time", lambda: tomorrow)
-        assert box.membership() is None
-    board.live.closed = True
-    with pytest.raises(NotAllowed, match="this class is over"):
-        deliver(box)
-    capsys.readouterr()
-    check_a_wrong_kernel()
-    assert capsys.readouterr().out == ""
-    assert len(box.unsent()[0]) == 1
