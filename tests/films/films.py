@@ -20,7 +20,7 @@ from checker.simulator import simulate
 from checker.simulator.trace import SimulateOptions, Trace
 from checker.submission.kernel import KernelSource
 from checker.submission.load import load_kernel
-from tests.view.verdicts import solution
+from tests.judge.helpers import solution
 
 
 @dataclass
@@ -56,15 +56,6 @@ def edited(name: str, *edits: tuple[str, str]) -> KernelSource:
         assert old in source.source, old
         source = replace(source, source=source.source.replace(old, new))
     return source
-
-
-def moved(name: str, line: str, after: str) -> KernelSource:
-    """The solution, with its last line containing `line` moved behind its last line containing `after`."""
-    source = solution(name)
-    lines = source.source.splitlines(keepends=True)
-    line_moved = lines.pop(max(i for i, text in enumerate(lines) if line in text))
-    lines.insert(max(i for i, text in enumerate(lines) if after in text) + 1, line_moved)
-    return replace(source, source="".join(lines))
 
 
 def families_of(name: str) -> dict[str, Family]:

@@ -46,19 +46,3 @@ def test_a_state_is_drawn_where_its_product_would_be_written(tmp_path: Path) -> 
     assert layout.square[0] == pytest.approx(span(k, "x")[0], abs=0.2)
     assert span(q, "y") == pytest.approx(span(o, "y"), abs=0.2)
     assert layout.state["before"][1:] == (y, w, h), "before and after at one scale"
-
-
-def test_states_of_chunks_are_in_a_row(tmp_path: Path) -> None:
-    film = films.solved("linear_chunk_states", tmp_path, N=56).film
-    stored = {n: [s.tile for s in film.steps if s.stores and s.event.tensor == n] for n in ("s_ptr", "z_ptr")}
-    assert [tile.box for tile in stored["s_ptr"]] == [(0, 16, c * 19, c * 19 + 16) for c in range(4)]
-    assert [tile.box for tile in stored["z_ptr"]] == [(0, 16, c * 19, c * 19 + 1) for c in range(4)]
-    assert stored["s_ptr"][1].label == "[0, 0, 1, 0:16, 0:16]", "the indices of the tensor"
-
-
-def test_tiles_past_the_end_have_room(tmp_path: Path) -> None:
-    """The third tile of keys has only 8."""
-    layout = films.solved("linear_attention", tmp_path, N_KV=40).film.layout
-    k, v = layout.tensor("k_ptr"), layout.tensor("v_ptr")
-    assert (k.rows, k.r1, v.rows, v.r1) == (40, 48, 40, 48)
-    assert k.x + 48 * k.ux < layout.state["after"][0]

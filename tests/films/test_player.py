@@ -68,21 +68,6 @@ def test_play_keys_and_slider(show: Open, softmax: films.Shot) -> None:
     page.wait_for_function("() => document.querySelector('.play').getAttribute('aria-label') === 'Play'")
 
 
-def test_one_program_and_the_wave(show: Open, softmax: films.Shot) -> None:
-    page = show(softmax.html)
-    page.select_option(".who", "2")
-    assert text(page, ".clock") == "1 / 2"
-    assert text(page, ".what") == "x[2, 0:7]"
-    page.select_option(".who", "-1")
-    page.select_option(".order", "wave")
-    page.locator(".tbt-film").press("Home")
-    tiles = []
-    for _ in softmax.trace.events:
-        tiles.append(text(page, ".what"))
-        page.click(".next")
-    assert tiles == [f"{tensor}[{p}, 0:7]" for tensor in "xy" for p in range(4)]
-
-
 def test_the_stage_stays_in_place_and_a_divergence_is_marked(show: Open, tmp_path: Path) -> None:
     shot = films.shoot("online_softmax", films.wrong("online_softmax", "sum_not_rescaled"), tmp_path)
     page, places = show(shot.html), set()
@@ -118,16 +103,6 @@ def test_a_saved_film_plays_on_a_page_of_its_own(show: Open, softmax: films.Shot
     assert text(saved, ".clock") == "1 / 8", "as it was at first"
     saved.click(".next")
     assert text(saved, ".clock") == "2 / 8"
-
-
-def test_findings_lead_to_their_step(show: Open, tmp_path: Path) -> None:
-    unmasked = films.edited("vector_add", ("x_ptr + offs_n, mask=mask, other=0.0", "x_ptr + offs_n"))
-    page = show(films.shoot("vector_add", unmasked, tmp_path).html)
-    assert page.locator(".marks button").count() == 1
-    page.locator(".finding").first.click()
-    assert text(page, ".what") == "x[8:10]"
-    assert "outside the tensor" in text(page, ".alarm")
-    assert page.locator(".stage .outside").count() == 1
 
 
 def test_two_films_on_one_page_do_not_disturb_each_other(show: Open, softmax: films.Shot, tmp_path: Path) -> None:

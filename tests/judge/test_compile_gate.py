@@ -82,12 +82,6 @@ def test_a_right_kernel_is_compiled_in_every_dtype_and_for_every_gpu(tmp_path):
         assert compiled == {("*fp32", 80), ("*fp16", 75), ("*bf16", 89), ("*fp32", 90)}
 
 
-def test_a_kernel_that_compiles_for_no_gpu_fails_before_its_values_are_looked_at(tmp_path):
-    for hurry in (True, False):
-        verdict = judge(ROW, WRONG, Refusing(tmp_path, lambda request: not request.front_end_only), hurry=hurry)
-        assert (verdict.status, verdict.failure.gate) == ("compile_error", "compile")
-
-
 def test_a_dtype_that_compiles_for_no_gpu_fails_an_otherwise_right_kernel(compiler, tmp_path):
     judge(ROW, solution("row_softmax"), compiler)
     refused = in_full(compiler.requests)[1].signature["x_ptr"]
@@ -132,12 +126,6 @@ def test_a_kernel_that_one_gpu_refuses_passes_with_a_warning(tmp_path):
             assert gate(verdict).warnings
             assert all(warning.message.startswith(message.format(name)) for warning in gate(verdict).warnings)
             assert name not in gate(verdict).message
-
-
-def test_a_compiler_that_times_out_is_tried_for_only_one_more_gpu(tmp_path):
-    compiler = Refusing(tmp_path, lambda r: True, status="timeout")
-    assert judge(ROW, solution("row_softmax"), compiler).status == "timeout"
-    assert [r.capability for r in compiler.requests] == [TARGETS["A100"], TARGETS["H100"]]
 
 
 def test_a_compiler_without_an_answer_is_an_infra_error(runner):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from checker.course import LADDER, PUZZLES
-from checker.judge.launches import MOST_GROWN, in_tiles, plan, plan_on_gpu
+from checker.judge.launches import in_tiles, plan
 from checker.submission.from_path import from_path
 from checker.submission.kernel import Config
 from tests.judge.helpers import changed, cpu_cases, judge, solution
@@ -29,31 +29,6 @@ def test_every_configuration_meets_every_dtype_with_every_family_layout_and_flag
         assert first == [in_tiles(case, configs[0]) for case in cases], puzzle.name
         assert factors(second) == factors(cases), puzzle.name
         assert len(second) < len(cases), puzzle.name
-
-
-def test_sizes_grow_with_their_tiles_up_to_a_limit():
-    case = next(case for case in cpu_cases(PUZZLES["tiled_softmax"]) if case.meta == {"BLOCK_M": 4, "BLOCK_N": 16})
-    tiled = in_tiles(case, SMALL)
-    full, rest = divmod(case.sizes["N"], 16)
-    assert tiled.sizes == {"M": case.sizes["M"], "N": full * 64 + rest}
-    assert tiled.meta == {"BLOCK_M": 4, "BLOCK_N": 64}
-    for block in (8, 2048):
-        for case in cpu_cases(PUZZLES["online_softmax"]):
-            grown = in_tiles(case, Config({"BLOCK_N": block}, {})).sizes["N"]
-            assert case.sizes["N"] <= grown <= max(case.sizes["N"], MOST_GROWN)
-    heads = PUZZLES["flash_attention_heads"]
-    case = next(case for case in cpu_cases(heads) if case.meta == {"BLOCK_M": 16, "BLOCK_N": 16})
-    tiled = in_tiles(case, Config({"BLOCK_N": 32}, {}))
-    assert tiled.sizes["N_Q"] == case.sizes["N_Q"], "only the keys grow with the tile of keys"
-    assert tiled.sizes["N_KV"] // 32 == case.sizes["N_KV"] // 16
-
-
-def test_a_gpu_launches_each_further_configuration_twice():
-    puzzle = PUZZLES["online_softmax"]
-    cases = [case for case in puzzle.cases if "gpu" in case.devices]
-    planned = plan_on_gpu(cases, (SMALL, LARGE))
-    assert len(planned) == len(cases) + 2
-    assert planned[-1][1] is LARGE
 
 
 def test_a_kernel_that_is_wrong_in_one_configuration_fails(runner):

@@ -11,7 +11,6 @@ import torch
 from checker.course import LADDER, PUZZLES
 from checker.judge.launches import GUARD, cases_of, damages, prepare, seed_from, whole
 from checker.puzzle import NORMAL
-from checker.submission.kernel import Config
 from tests.judge.helpers import cpu_cases
 from tests.judge.local_runner import copied
 
@@ -93,8 +92,3 @@ def test_a_seed_draws_cases_larger_than_every_fixed_one():
             sizes = [size for case in cases[len(puzzle.cases) :] for size in case.sizes.items()]
             growing = [(name, size) for name, size in sizes if name not in ("D", "D_V")]
             assert any(size > max(case.sizes[name] for case in fixed) for name, size in growing), puzzle.name
-
-
-def test_a_configuration_binds_its_meta_and_options():
-    launch = prepare(ROW, ROW.cases[0], Config({"BLOCK_N": 32}, {"num_warps": 8})).launch
-    assert (launch.meta["BLOCK_N"], launch.options["num_warps"]) == (32, 8)

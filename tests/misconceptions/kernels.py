@@ -5,7 +5,7 @@ Rewrites of a misconception are called after it, with a number: ``no_mask__1``. 
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from checker.course import PUZZLES
@@ -17,33 +17,12 @@ HERE = Path(__file__).parent
 
 
 @cache
-def correct(puzzle: str) -> dict[str, KernelSource]:
-    """The kernels of ``correct/<puzzle>.md`` by name, none where there is no such page. Raises `pages.PageError`."""
-    return _read("correct", puzzle, {})
-
-
-@cache
-def styles(puzzle: str) -> dict[str, KernelSource]:
-    """The kernels of ``styles/<puzzle>.md`` by name: right ones that were written without sight of the cases."""
-    return _read("styles", puzzle, {})
-
-
-@cache
-def unseen(puzzle: str) -> dict[str, KernelSource]:
-    """The kernels of ``unseen/<puzzle>.md`` by name: wrong ones, written without sight of the cases, that passed until a case was added."""
-    return _read("unseen", puzzle, {})
-
-
-@cache
-def rewrites(puzzle: str) -> dict[str, KernelSource]:
-    """The kernels of ``rewrites/<puzzle>.md`` by name, none where there is no such page. Raises `pages.PageError`."""
-    return _read("rewrites", puzzle, {name: kernel.source for name, kernel in correct(puzzle).items()})
-
-
-def _read(folder: str, puzzle: str, bases: dict[str, str]) -> dict[str, KernelSource]:
+def read(folder: str, puzzle: str) -> dict[str, KernelSource]:
+    """The kernels of ``<folder>/<puzzle>.md`` by name, none where there is no such page. Raises `pages.PageError`."""
     kernel, page = PUZZLES[puzzle].kernel, HERE / folder / f"{puzzle}.md"
     if not page.is_file():  # a new puzzle need not have one
         return {}
+    bases = {} if folder == "correct" else {name: right.source for name, right in correct(puzzle).items()}
     entries = pages.read(page, kernel, (), {pages.SOLUTION: solution(puzzle), **bases})
     return {
         entry.name: KernelSource(
@@ -51,6 +30,14 @@ def _read(folder: str, puzzle: str, bases: dict[str, str]) -> dict[str, KernelSo
         )
         for entry in entries
     }
+
+
+correct = partial(read, "correct")
+styles = partial(read, "styles")
+"""Right kernels that were written without sight of the cases."""
+unseen = partial(read, "unseen")
+"""Wrong kernels, written without sight of the cases, that passed until a case was added."""
+rewrites = partial(read, "rewrites")
 
 
 def problem(wrong: Misconception, verdict: Verdict) -> str:

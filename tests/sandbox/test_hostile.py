@@ -15,16 +15,16 @@ from checker.judge.runner import RunResult
 from checker.sandbox import Limits, Sandbox
 from tests.sandbox.conftest import ROOT, does, kernel, launch, soon, works
 
-# Finds the socket to the trusted side as an attacker would, by looking at every open descriptor.
+# Finds the socket to the trusted side, and the memory it shares, as an attacker would: by looking at every open descriptor.
 FIND = """
-import os, socket, stat
-def sockets():
-    for fd in map(int, os.listdir("/proc/self/fd")):
-        try:
-            if stat.S_ISSOCK(os.fstat(fd).st_mode):
-                yield fd
-        except OSError:
-            pass
+import os
+def opened(kind):
+    for fd in os.listdir("/proc/self/fd"):
+        door = "/proc/self/fd/" + fd
+        if os.path.lexists(door) and os.readlink(door).startswith(kind):
+            yield int(fd)
+def sockets(): return opened("socket:")
+def memories(): return opened("/memfd:")
 """
 FORGED = """
 import msgspec, numpy, struct
@@ -61,6 +61,7 @@ BAD_ENDINGS = (
     ("import os; os._exit(0)", "protocol_error", "exit code 0"),
     ("import os; os.closerange(0, 1024); raise OSError", "protocol_error", ""),
     ("x = bytearray(10 << 30)", "resource_limit", "memory"),
+    (f"{FIND}for fd in memories(): os.ftruncate(fd, 0)", "runtime_error", "PermissionError"),
     # The memory is never written, because a busy machine takes seconds for so many pages.
     (
         "import torch; x = []\nwhile True: x.append(torch.empty(50_000_000, dtype=torch.uint8))",

@@ -9,18 +9,15 @@ import socket
 import struct
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.puzzle import Launch, Scalar
+from checker.puzzle import Scalar
 from checker.sandbox.protocol import Broken, Channel, Closed, JobEnd, Message, ProtocolError, decode, encode
-from checker.sandbox.shared_memory import SharedLaunches, attach
 from checker.sandbox.tasks import CompileReport, LaunchReport, trace_from_bytes
-from checker.simulator.trace import SimulateOptions
 
 Pair = tuple[Channel, socket.socket]
 
@@ -121,44 +118,3 @@ def test_bytes_that_are_no_trace_are_a_protocol_error() -> None:
     for data in (b"", b"\x91" * 100_000, b"\xdd\xff\xff\xff\xff", encode([b"{}", []]), *nested):
         with pytest.raises(ProtocolError):
             trace_from_bytes(memoryview(data))
-
-
-def test_a_job_gets_a_copy_of_a_launch_with_the_same_geometry() -> None:
-    base = torch.arange(24.0)
-    arguments = {
-        "x_ptr": base.as_strided((3, 4), (6, 1), 3),
-        "n": 3,
-        "row_ptr": base[10:12],
-        "half_ptr": torch.ones(5, dtype=torch.bfloat16),
-        "empty_ptr": torch.empty(0),
-        "index_ptr": torch.tensor([2**40]),
-        "scale": float("inf"),
-        "flag": True,
-    }
-    meta, options, far_strides = {"BLOCK_N": 4, "IS_CAUSAL": False}, {"num_warps": 8}, {"x_ptr": (2**30, 1)}
-    bound = Launch((3, 2), arguments, meta, ("x_ptr",), options, far_strides)
-    other = Launch((1,), {"x_ptr": torch.full((5000,), 7.0)}, {}, ())
-    shared = SharedLaunches([other, bound], SimulateOptions())
-    first, second = attach(decode(type(shared.message), encode(shared.message)), os.dup(shared.fd))
-    assert list(second.arguments) == list(arguments)
-    assert replace(second, arguments={}) == replace(bound, arguments={})
-    assert second.arguments["scale"] == float("inf")
-    assert second.arguments["flag"] is True
-    for name, value in arguments.items():
-        if isinstance(value, torch.Tensor):
-            copy = second.arguments[name]
-            assert isinstance(copy, torch.Tensor)
-            assert torch.equal(copy, value)
-            for of in (torch.Tensor.stride, torch.Tensor.storage_offset, lambda t: t.untyped_storage().nbytes()):
-                assert of(copy) == of(value)
-    second.arguments["row_ptr"][0] = 99.0  # type: ignore[index]
-    results = shared.results(shared.message.launches[1])
-    assert bool((first.arguments["x_ptr"] == 7.0).all())
-    assert results["x_ptr"][1, 1] == 99.0, "two views of one storage stay two views of one storage"
-    assert base[10] == 10.0
-    second.arguments["row_ptr"][0] = 1.0  # type: ignore[index]
-    assert results["x_ptr"][1, 1] == 99.0, "results are private"
-    for size in (0, 1 << 20):
-        with pytest.raises(PermissionError):  # the shared file cannot change its size
-            os.ftruncate(shared.fd, size)
-    shared.close()

@@ -154,16 +154,12 @@ def test_folder_is_sorted_and_what_is_hidden_is_skipped(tmp_path: Path) -> None:
 
 BAD_FILES = {
     "undecodable.py": (b"\xff\xfe\x00x", "undecodable"),
-    "nulls.py": (b"x = 1\x00", "undecodable"),
     "syntax.py": (b"def f(:\n", "syntax"),
     "empty.py": (b"", "no_kernel"),
     "other.py": (b"import triton\n@triton.jit\ndef foo(x):\n    pass\n", "no_kernel"),
     "large.py": (b"#" * (2 * 2**20 + 1), "too_large"),
-    "deep.py": (b"x = " + b"(" * 5000 + b")" * 5000, "syntax"),
     "not_json.ipynb": (b"{", "unreadable"),
-    "no_cells.ipynb": (b"{}", "unreadable"),
     "reassigned.py": (SOLUTION.encode() + b"\nrow_softmax_kernel = print\n", "not_a_function"),
-    "not_a.zip": (b"PK", "unreadable"),
 }
 
 
@@ -207,15 +203,7 @@ def test_zip_is_opened_and_its_traps_are_refused(tmp_path: Path) -> None:
 PROBLEMS = {
     "numpy": ("import numpy as np", "    np.exp(1)", "names", "np"),
     "plain_helper": ("def f(x):\n    return x", "    f(1)", "helpers", "@triton.jit"),
-    "class_instance": ("class A:\n    x = 1", "    y = A.x", "names", "a class"),
-    "bare_exp": ("from triton.language import exp", "    y = exp(1.0)", "names", "tl.exp"),
     "libdevice": ("from triton.language.extra import libdevice", "    y = libdevice.j0(1.0)", "names", "libdevice"),
-    "autotune_list": (
-        "C = [triton.Config({}) for _ in range(2)]\n\n\n@triton.autotune(configs=C, key=[])",
-        "    pass",
-        "autotune",
-        "list",
-    ),
     "autotune_value": (
         "@triton.autotune(configs=[triton.Config({'BLOCK_N': int('3')})], key=[])",
         "    pass",

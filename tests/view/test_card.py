@@ -74,26 +74,6 @@ def test_the_card_lists_the_other_findings(render: Callable[[Verdict], str]) -> 
     assert "Seen with" not in render(replace(verdict, smallest=verdicts.CASE)), "the smallest is the same case"
 
 
-def test_the_cause_is_marked_in_the_excerpt_or_shown_by_itself() -> None:
-    verdict = verdicts.too_much_traffic()
-    line = gate_of(verdict, "traffic").line
-    assert line is not None
-    for apart, marked in ((1, 1), (5, 2)):
-        changed = Diagnosis("x_is_read_again", "it is free.", "it is not.", line=line + apart)
-        html = card_html(replace(verdict, diagnosis=changed))
-        assert html.count('<pre aria-label="Line') == marked
-        assert html.count('class="ln here"') == 2
-        assert card_text(replace(verdict, diagnosis=changed)).count("▸") == 2
-
-
-def test_of_many_findings_the_card_lists_four_and_counts_the_others() -> None:
-    detail = "\n".join(f"Finding {i}." for i in range(7))
-    verdict = with_gate(verdicts.memory_fault(), "memory", detail=detail)
-    for card in (Page(card_html(verdict)).words, card_text(verdict)):
-        assert card.count("Finding ") == 4
-        assert "and 3 more findings" in card
-
-
 def test_a_green_card_says_what_was_not_done() -> None:
     quiet = replace(verdicts.passed(), gates=verdicts.passed().gates[:5])
     assert "It was not run on a GPU" in card_html(quiet)

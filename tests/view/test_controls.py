@@ -9,8 +9,8 @@ import pytest
 from checker.course import PUZZLES
 from checker.puzzle import Case
 from checker.view.controls import film_controls
+from tests.judge.helpers import solution
 from tests.view.pages import HOSTILE, Page
-from tests.view.verdicts import solution
 
 PUZZLE, SOURCE = PUZZLES["row_softmax"], solution("row_softmax")
 

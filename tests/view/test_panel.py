@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import fields, replace
 
-from checker.course import LADDER
 from checker.view.panel import Cell, Panel
 from tests.view.pages import HOSTILE, Page, printed
 
@@ -57,11 +55,3 @@ def test_hostile_text_stays_text() -> None:
         page = Page(replace(PANEL, **{field.name: hostile.get(field.name, (HOSTILE,))}).html())  # type: ignore[arg-type]
         assert HOSTILE in page.text, field.name
         assert page.harmless
-
-
-def test_no_name_is_broken_in_a_terminal() -> None:
-    rows = [[Cell(p.name), Cell(p.kernel), Cell(p.statement)] for p in LADDER]
-    text = printed(Panel("The ladder", heads=("puzzle", "kernel", "task"), rows=rows), 80)
-    for puzzle in LADDER:
-        assert re.search(rf"\b{puzzle.name}\b", text)
-        assert puzzle.kernel in text

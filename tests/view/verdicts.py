@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import torch
 
@@ -15,14 +14,10 @@ from checker.judge.launches import prepare
 from checker.judge.verdict import Diagnosis, GateResult, GateWarning, Mismatch, Status, Verdict
 from checker.puzzle import Case
 from checker.simulator.trace import Finding, Traffic
-from checker.submission.kernel import KernelSource, Piece
+from checker.submission.kernel import KernelSource
+from tests.judge.helpers import solution
 
 CASE = Case({"M": 5, "N": 37}, {"BLOCK_N": 64}, family=negative)
-
-
-def solution(name: str) -> KernelSource:
-    text = (Path(__file__).parents[2] / "solutions" / f"{name}.py").read_text("utf-8")
-    return KernelSource(name, f"{name}_kernel", text, (Piece(1, len(text.splitlines()), f"puzzles/{name}.py", 1),))
 
 
 def line_of(source: KernelSource, fragment: str) -> int:
@@ -154,8 +149,5 @@ def every() -> dict[str, Verdict]:
         ),
         "forbidden": simple("forbidden", "`import torch` is not part of a kernel.", line=3),
         "timeout": simple("timeout", "The kernel was stopped after 10 s: the loop on line 22 never ends.", line=22),
-        "runtime_error": simple(
-            "runtime_error", "ValueError: cannot broadcast 8 lanes to 16.", line=24, detail="Traceback …\nValueError"
-        ),
         "infra_error": verdict("infra_error", ()),
     }

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from checker.course import PUZZLES
 from checker.judge.result import CaseCounts, DiagnosisRecord, GateRecord, PuzzleResult, Result
 from checker.judge.verdict import GATES, Gate, Status
@@ -151,19 +153,12 @@ class BrokenRunner:
             raise OSError("no more processes")
         return self.real.compile(*arguments, **named)
 
-    def simulate(self, *arguments: Any) -> Any:
-        return self.real.simulate(*arguments)
-
-    def launch(self, *arguments: Any) -> Any:
-        return self.real.launch(*arguments)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.real, name)
 
 
 def verdict(key: str) -> StoredVerdict:
-    gate = GateRecord(gate="values", status="passed", message="Right in all cases.")
-    result = PuzzleResult(
-        puzzle="vector_add", status="passed", score=1.0, max_score=1.0, device="cpu", gates=(gate,), seconds=0.1
-    )
-    return StoredVerdict(key=key, result=result, sandbox="none")
+    return StoredVerdict(key=key, result=replace(judged_as(None), seconds=0.1), sandbox="none")
 
 
 class Quick:

@@ -15,7 +15,6 @@ from checker.judge.result import PuzzleResult
 from checker.sandbox import Sandbox
 from classroom.grading.anonymous import anonymous
 from classroom.grading.gradebook import GradeBookError, filled, guarded
-from classroom.grading.gradescope import gradescope
 from classroom.grading.judging import Local, judge_missing
 from classroom.grading.pages import class_page
 from classroom.grading.store import RunFolder
@@ -76,16 +75,6 @@ def test_no_cell_is_a_formula() -> None:
         assert guarded(cell).startswith("'")
         assert "\n" not in guarded(cell)
     assert guarded("-1.5") == "-1.5"
-
-
-def test_gradescope_s_document_has_a_test_per_puzzle(graded: RunFolder) -> None:
-    result = graded.results
-    anna, bob, carol, _ = result.submissions
-    (test,) = gradescope(bob, result)["tests"]
-    assert (test["score"], test["max_score"], test["status"]) == (0.35, 1.0, "failed")
-    assert "You may have assumed: All lanes exist." in test["output"]
-    assert gradescope(anna, result)["tests"][0]["status"] == "passed"
-    assert "not a notebook" in gradescope(carol, result)["output"]
 
 
 def test_the_report_returns_feedback_under_the_platform_s_names(graded: RunFolder, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from checker.course import LADDER
 from classroom import cli
 from classroom.workshop import run_sheets
-from classroom.workshop.agenda import agenda, lessons
+from classroom.workshop.agenda import agenda
 from tests.classroom.workshop.conftest import COURSE, ROOT
 from tools import sync
 
@@ -69,14 +69,3 @@ def test_the_command_prints_the_sheet_and_writes_its_rows(tmp_path: Path, capsys
     for minutes in ("20", "600"):
         assert cli.main(["agenda", "--minutes", minutes]) == 2
         assert "from 45 to 480 minutes" in capsys.readouterr().err
-
-
-def test_an_unreadable_notebook_or_front_matter_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "00_start.md"
-    path.write_text("---\nteaching: {vector_add: 10}\nminuets: 3\n---\n\n# 0 · Start\n")
-    with pytest.raises(sync.SourceError, match=r"00_start\.md: .*minuets"):
-        sync.notebook(path, tmp_path, {})
-    (tmp_path / "notebooks").mkdir()
-    (tmp_path / "notebooks" / "01_row_softmax.ipynb").write_text("not a notebook")
-    with pytest.raises(ValueError, match=r"cannot read 01_row_softmax\.ipynb"):
-        lessons(tmp_path / "notebooks")

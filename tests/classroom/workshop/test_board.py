@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from checker.misconceptions import bank
 from checker.verbs.board_wire import OPEN_FOR
 from classroom.workshop import board_store
 from classroom.workshop.schedule import Item
@@ -17,16 +16,6 @@ from tests.classroom.workshop.conftest import Board, Start, event, wrong
 
 SCRIPT = "<img src=x onerror=alert(1)>"
 TEACHING = ("mute", "remove", "push", "door", "step", "close")
-
-
-def test_the_instructor_sees_who_did_what(board: Board) -> None:
-    ada = board.join(name="Ada")
-    assert board.send(ada["token"], wrong(attempt=2), event("hand")) == (200, {"kept": 2, "messages": []})
-    state = board.view("teacher")
-    believed = next(one for one in bank("row_softmax") if one.name == "no_max_subtraction").believed
-    assert [(b["believed"], b["count"], b["holders"]) for b in state["beliefs"]] == [(believed, 1, ["Ada"])]
-    assert [(one["name"], one["work"][0]) for one in state["learners"]] == [("Ada", ["trying", 2])]
-    assert [(one["who"], one["puzzle"]) for one in state["queue"]] == [(ada["who"], "row_softmax")]
 
 
 def test_the_projector_shows_no_name_no_id_and_no_count_below_five(board: Board) -> None:
@@ -229,17 +218,6 @@ def test_a_class_continues_where_it_stopped(start: Start) -> None:
     assert [state.pop("standing")["step"] for state in (before, after)] == [1, 1]
     assert [state.pop("join") != "" for state in (before, after)] == [True, True]
     assert after == before
-
-
-def test_once_seven_in_ten_have_passed_the_board_says_move_on(start: Start) -> None:
-    board = start(items=[Item(0, 20, "a", puzzles=["row_softmax"]), Item(20, 30, "b")])
-    people = [board.join() for _ in range(10)]
-    board.teach("step", {"step": 0})
-    for one in people[:6]:
-        board.send(one["token"], event(puzzle="row_softmax", status="passed"))
-    assert board.view("teacher")["advice"] == ""
-    board.send(people[6]["token"], event(puzzle="row_softmax", status="passed"))
-    assert board.view("teacher")["advice"].startswith("Move on: 70% have passed. The others can come back to row_s")
 
 
 def test_an_export_names_nobody_unless_asked_and_holds_no_formula(board: Board, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from classroom.workshop.belief_films import BeliefFilms
 from classroom.workshop.schedule import Item
-from tests.classroom.workshop.conftest import Board, Start, event, wrong
+from tests.classroom.workshop.conftest import Start, event, wrong
 
 EVIL = "<img src=x onerror=alert(1)>"
 FILM = (
@@ -78,22 +78,3 @@ def test_the_pages_show_the_room_and_act_on_it(
     assert problems == []
     for made in (screen, teacher):
         made.context.close()
-
-
-@pytest.mark.browser
-def test_a_page_polls_while_a_proxy_holds_its_stream_back(
-    board: Board, chrome: Any, browser_thread: ThreadPoolExecutor
-) -> None:
-    page = chrome.new_context().new_page()
-    page.route("**/stream", lambda route: None)  # like a proxy that waits for the end
-    requests: list[str] = []
-    page.on("request", lambda request: requests.append(request.url) if request.url.endswith("/state") else None)
-    page.clock.install()
-    page.goto(f"{board.url}#screen={board.live.token_of('screen')}")
-    page.get_by_text("once five learners have joined").wait_for()
-    page.clock.run_for(19_000)
-    for _ in range(4):
-        with page.expect_request("**/state"):
-            page.clock.run_for(3_000)
-    assert len(requests) >= 5
-    page.context.close()

@@ -21,7 +21,7 @@ from checker.judge.verdict import Diagnosis, GateResult, Verdict
 from checker.verbs import board_client, workshop
 from checker.verbs.arguments import UsageError
 from checker.verbs.board_client import Box, NotReached, deliver
-from checker.verbs.board_wire import Event, Message, NotAllowed
+from checker.verbs.board_wire import Event, Message
 from checker.verbs.progress_file import Record
 from tests.classroom.workshop.conftest import ROOT, Board, Start
 
@@ -129,17 +129,6 @@ def test_an_outage_loses_nothing_and_stores_nothing_twice(
     board_client.keep_delivering(box, threading.Event(), until=time.monotonic() + 60)
     assert len(events_on(second)) == 31
     assert workshop._undelivered(box) == ()
-
-
-def test_a_learners_own_flood_is_delivered_later(box: Box, board: Board, by_hand: None) -> None:
-    checker.join(board.address)
-    for _ in range(70):
-        check_a_wrong_kernel()
-    assert [deliver(box) for _ in range(3)] == [True] * 3
-    with pytest.raises(NotAllowed, match="too much at once") as refused:
-        deliver(box)
-    assert (refused.value.status, refused.value.wait) == (429, 20.0)
-    assert (len(events_on(board)), len(box.unsent()[0])) == (60, 10)
 
 
 def test_a_damaged_line_and_an_unknown_event_block_nothing(box: Box, board: Board, by_hand: None) -> None:

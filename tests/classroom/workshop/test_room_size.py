@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from checker.verbs import workshop_readiness as readiness
@@ -22,15 +20,8 @@ def test_the_command_says_what_a_class_needs(capsys: pytest.CaptureFixture[str])
     assert "greater than or equal to 1" in capsys.readouterr().err
 
 
-def test_the_last_line_of_the_readiness_check_says_whether_the_machine_is_ready(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    (check,) = readiness._check()
-    assert (check.what, check.level) == ("a check", "ok")
+def test_the_last_line_of_the_readiness_check_says_whether_the_machine_is_ready() -> None:
     good = HealthCheck("a check", "ok", "vector_add passed in 1.0 s.")
     assert readiness.answer(DoctorReport([good])) == "READY for the workshop: vector_add passed in 1.0 s."
     bad = HealthCheck("triton", "problem", "Triton is not installed.")
     assert readiness.answer(DoctorReport([bad, good])).startswith("NOT READY: triton.")
-    monkeypatch.setenv("TILE_BY_TILE_HOME", str(tmp_path))
-    (check,) = readiness._notebooks()
-    assert check.level == "problem"
