@@ -97,7 +97,7 @@ class LaunchReport(Message):
 
 def longest_trace(launch: LaunchArguments) -> int:
     """The most bytes in a launch's trace: its events and findings, and a program and a line for each element."""
-    return trace_codec.MAX_BYTES + 12 * sum(math.prod(view.shape) for view in launch.views.values())
+    return trace_codec.MAX_BYTES + 8 * sum(math.prod(view.shape) for view in launch.views.values())
 
 
 def trace_from_bytes(data: memoryview, most: int = trace_codec.MAX_BYTES) -> Trace:

@@ -68,6 +68,8 @@ class DeviceTensor:
         shadows: dict[int, ShadowMemory],
         far_strides: tuple[int, ...] = (),
     ) -> None:
+        if tensor.device.type != "cpu":
+            raise Unsupported(f"the simulator works on CPU tensors; {name} is on {tensor.device}.")
         tensor = tensor.detach()
         self.name = name
         self.base = number << WINDOW
@@ -97,7 +99,7 @@ class DeviceTensor:
     @cached_property
     def writer(self) -> np.ndarray:
         """The linear id of the last program that stored each element, or NOBODY."""
-        return np.full(self.count, NOBODY, np.int64)
+        return np.full(self.count, NOBODY, np.int32)
 
     @cached_property
     def writer_line(self) -> np.ndarray:

@@ -27,21 +27,14 @@ class _Origin:
     guard: Guard = "mask"  # of a load
 
 
-@dataclass
-class _Origins:
+class _Origins(dict[_Origin, int]):
     """Numbers origins; the same operation on the same line keeps its number."""
 
-    origins: list[_Origin] = field(default_factory=list)
-    numbers: dict[_Origin, int] = field(default_factory=dict)
-
-    def __getitem__(self, number: int) -> _Origin:
-        return self.origins[number]
-
     def number(self, origin: _Origin) -> int:
-        if origin not in self.numbers:
-            self.numbers[origin] = len(self.origins)
-            self.origins.append(origin)
-        return self.numbers[origin]
+        return self.setdefault(origin, len(self))
+
+    def at(self, number: int) -> _Origin:
+        return list(self)[number]
 
 
 @dataclass
@@ -58,36 +51,30 @@ class Findings:
         """In the order of their first occurrence."""
         return list(self._findings.values())
 
-    def _add(self, finding: Finding, tensor: DeviceTensor | None = None, offsets: np.ndarray | None = None) -> None:
-        """Record a finding; the same defect on the same line is recorded once, and its lanes add up.
+    def add(self, kind: FindingKind, access: Access | None, offsets: np.ndarray, **more: Any) -> None:
+        """Record a defect at `offsets` into the tensor of `access`; `more` holds other fields of `Finding`.
 
-        `offsets` into `tensor` say which elements are concerned.
+        The same defect on the same line is recorded once, and its lanes add up.
         """
-        key = (finding.kind, finding.line, finding.tensor, finding.operation, finding.accesses)
+        tensor = None if access is None else access.tensor
+        fields = {"line": self.locator.line(), "tensor": tensor and tensor.name, "count": offsets.size, **more}
+        finding = Finding(kind, program=self.locator.program, **fields)
+        key = (kind, finding.line, finding.tensor, finding.operation, finding.accesses)
         earlier = self._findings.get(key)
         if earlier is not None:
             self._findings[key] = replace(earlier, count=earlier.count + finding.count)
             return
-        elements = finding.elements
-        if tensor is not None and offsets is not None:
-            elements = tuple(tensor.index(int(offset)) for offset in offsets[:SHOWN])
-        self._findings[key] = replace(finding, elements=elements)
+        if tensor is not None:
+            finding = replace(finding, elements=tuple(tensor.index(int(offset)) for offset in offsets[:SHOWN]))
+        self._findings[key] = finding
 
     # accesses ---------------------------------------------------------------------------------------------------------
 
     def out_of_bounds(self, kind: EventKind, access: Access) -> None:
         """Active lanes point outside their tensor."""
+        guard = None if access.pointer.guard == "mask" and not access.masked else access.pointer.guard
         outside = np.sort(access.offsets[access.outside])
-        guard = access.pointer.guard
-        finding = Finding(
-            "out_of_bounds_load" if kind == "load" else "out_of_bounds_store",
-            self.locator.line(),
-            self.locator.program,
-            access.tensor.name,
-            count=outside.size,
-            guard=None if guard == "mask" and not access.masked else guard,
-        )
-        self._add(finding, access.tensor, outside)
+        self.add("out_of_bounds_load" if kind == "load" else "out_of_bounds_store", access, outside, guard=guard)
 
     def race(
         self, kinds: tuple[EventKind, EventKind], access: Access, clash: np.ndarray, touched_by: np.ndarray
@@ -97,46 +84,13 @@ class Findings:
         `kinds` are what this program and the other one do. `clash` marks the valid lanes concerned, `touched_by` holds the
         linear id of the other program for each valid lane.
         """
-        other = int(touched_by[clash][0])
-        finding = self._of_access("race", access, int(clash.sum()))
-        finding = replace(finding, accesses=kinds, other=None if other == MANY else self._program_id(other))
-        self._add(finding, access.tensor, np.sort(access.valid_offsets[clash]))
+        linear = int(touched_by[clash][0])
+        other = None if linear == MANY else self._program_id(linear)
+        self.add("race", access, np.sort(access.valid_offsets[clash]), accesses=kinds, other=other)
 
-    def race_in_store(self, access: Access, offsets: np.ndarray) -> None:
-        """Several lanes of one store write the elements at `offsets`."""
-        offsets = np.unique(offsets)
-        self._add(self._of_access("race_in_store", access, offsets.size), access.tensor, offsets)
-
-    def missing_barrier(self, access: Access, too_soon: np.ndarray) -> None:
-        """A program loads what its own threads may not have stored yet. `too_soon` marks the valid lanes concerned."""
-        offsets = np.sort(access.valid_offsets[too_soon])
-        self._add(self._of_access("missing_barrier", access, offsets.size), access.tensor, offsets)
-
-    def false_promise(
-        self,
-        promise: str,
-        promised: int = 0,
-        values: tuple[int, ...] = (),
-        lane: tuple[int, ...] = (),
-        tensor: str | None = None,
-    ) -> None:
-        """The kernel tells the compiler something false; the arguments become fields of `Finding`."""
-        self._add(
-            Finding(
-                "false_promise",
-                self.locator.line(),
-                self.locator.program,
-                tensor,
-                elements=(lane,) if lane else (),
-                count=1,
-                operation=promise,
-                promised=promised,
-                values=values,
-            )
-        )
-
-    def _of_access(self, kind: FindingKind, access: Access, count: int) -> Finding:
-        return Finding(kind, self.locator.line(), self.locator.program, access.tensor.name, count=count)
+    def false_promise(self, promise: str, **more: Any) -> None:
+        """The kernel tells the compiler something false."""
+        self.add("false_promise", None, np.empty(0), operation=promise, **{"count": 1, **more})
 
     # undefined values and NaN -----------------------------------------------------------------------------------------
 
@@ -160,44 +114,23 @@ class Findings:
             if reached.any():
                 whole = access.offsets.reshape(-1)
                 offsets = access.valid_offsets if reached.size == access.valid_offsets.size else whole
-                self._undefined(part.taint.loads, int(reached.sum()), access.tensor, offsets[reached])
+                self._undefined(part.taint.loads, access, offsets[reached])
         if value.nan_origins is not None:
             origins = access.valid_lanes(value.nan_origins)
             origins = origins[origins > 0] - 1
             if origins.size and numerics.is_float(np.asarray(stored).dtype):
-                self._nan_stored(access, self._nan_origins[int(origins.min())], np.isnan(stored))
+                origin = self._nan_origins.at(int(origins.min()))
+                reached_line, nan = self.locator.line(), access.valid_offsets[np.isnan(stored)]
+                self.add("nan_born", access, nan, line=origin.line, operation=origin.name, reached_line=reached_line)
 
     def undefined_branch(self, loads: frozenset[int]) -> None:
         """An `if` or `while` depends on an undefined value."""
-        self._undefined(loads, 1)
+        self._undefined(loads, None, np.empty(0), count=1)
 
-    def _undefined(
-        self, loads: frozenset[int], count: int, tensor: DeviceTensor | None = None, offsets: np.ndarray | None = None
-    ) -> None:
-        for load in (self._undefined_loads[number] for number in sorted(loads)):
-            finding = Finding(
-                "undefined_lanes",
-                load.line,
-                self.locator.program,
-                tensor.name if tensor is not None else None,
-                count=count,
-                guard=load.guard,
-                loaded=load.name,
-                reached_line=self.locator.line(),
-            )
-            self._add(finding, tensor, offsets)
-
-    def _nan_stored(self, access: Access, origin: _Origin, nan: np.ndarray) -> None:
-        finding = Finding(
-            "nan_born",
-            origin.line,
-            self.locator.program,
-            access.tensor.name,
-            count=int(nan.sum()),
-            operation=origin.name,
-            reached_line=self.locator.line(),
-        )
-        self._add(finding, access.tensor, access.valid_offsets[nan])
+    def _undefined(self, loads: frozenset[int], access: Access | None, offsets: np.ndarray, **more: Any) -> None:
+        for load in (self._undefined_loads.at(number) for number in sorted(loads)):
+            more |= {"line": load.line, "guard": load.guard, "loaded": load.name, "reached_line": self.locator.line()}
+            self.add("undefined_lanes", access, offsets, **more)
 
     # at the end -------------------------------------------------------------------------------------------------------
 

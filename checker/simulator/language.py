@@ -50,29 +50,16 @@ class Range:
 
 
 def _integer(value: Any) -> int:
-    if is_tensor(value):
-        if not value.dtype.is_int():
-            raise TypeError(f"a range needs integers, got {value.dtype}")
-        return _integer_of(value)
-    if isinstance(value, float):
-        raise TypeError(f"a range needs integers, got {value}")
-    return int(value)
-
-
-def _integer_of(tensor: Any) -> int:
-    data = np.asarray(handle_of(tensor).data)
+    """A constant or a scalar as a whole number. Raises TypeError."""
+    data = np.asarray(handle_of(value).data if is_tensor(value) else value)
     if data.size != 1 or data.dtype.kind not in "iub":
-        raise TypeError("only a scalar integer can be used as a number")
+        raise TypeError(f"a whole number is needed here, got {data.dtype} of {data.size} values")
     return int(data.reshape(())[()])
 
 
-def static_range(*bounds: Any, step: Any = None, **_: Any) -> range:
+def static_range(*bounds: Any, **named: Any) -> range:
     """`tl.static_range`: the loop variable is a constant."""
-    numbers = [_integer(constant_value(b)) for b in bounds]
-    if step is not None:
-        numbers = [0, *numbers] if len(numbers) == 1 else numbers
-        numbers.append(_integer(constant_value(step)))
-    return range(*numbers)
+    return range(*map(_integer, range_bounds(*bounds, **named)))
 
 
 def _static_assert(condition: Any, message: Any = "", **_: Any) -> None:
@@ -122,7 +109,7 @@ class Language:
 
     def integer(self, tensor: Any) -> int:
         """A tensor as a whole number, for Python. Raises TypeError."""
-        return _integer_of(tensor)
+        return _integer(tensor)
 
     def assigned(self, value: Any) -> Any:
         """The assigned value: as in the compiler, a number becomes a scalar of the language."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import random
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from checker.simulator.triton_internals import (
     function_of,
     number_argument,
     pointer_argument,
+    stacked_numbers,
 )
 from checker.simulator.values import Handle, Pointer
 
@@ -45,7 +46,7 @@ def simulate(kernel: Any, launch: Launch, options: SimulateOptions = SimulateOpt
     """
     if not isinstance(kernel, JITTED):
         raise SimulationError(f"expected a @triton.jit function, got {type(kernel).__name__}", "", None)
-    grid = _grid(launch)
+    grid = grid_of(launch)
     locator = Locator()
     findings = Findings(locator, grid)
     traffic = TrafficCounter()
@@ -58,14 +59,14 @@ def simulate(kernel: Any, launch: Launch, options: SimulateOptions = SimulateOpt
     memory = Memory(locator, findings, observers)
     builder = Builder(memory, findings.nan_origin if options.explain_nan else None)
     builder.grid = grid
-    language = Language(builder, Promises(findings), findings.undefined_branch)
+    language = Language(builder, Promises(findings.false_promise), findings.undefined_branch)
     functions = RewrittenFunctions(locator, language)
     reductions = Reductions(builder, functions)
     try:
         with np.errstate(all="ignore"), language.patched(functions, reductions.reduce, reductions.scan):
             function = functions.get(kernel)
             locator.kernel = function.__code__
-            arguments = _arguments(kernel, launch, memory)
+            arguments = arguments_of(kernel, [launch], lambda name, own: Pointer(memory.add(name, own[0], launch), ()))
             recorder.arguments = arguments
             for program in _programs(grid, options.order, launch.skipped):
                 builder.program = program
@@ -92,7 +93,7 @@ def simulate(kernel: Any, launch: Launch, options: SimulateOptions = SimulateOpt
     )
 
 
-def _grid(launch: Launch) -> tuple[int, int, int]:
+def grid_of(launch: Launch) -> tuple[int, int, int]:
     numbers = [int(n) for n in launch.grid]
     if not 1 <= len(numbers) <= 3 or any(n < 0 for n in numbers):
         raise SimulationError(f"A grid has one to three sizes, got {launch.grid}.", "", None)
@@ -112,33 +113,41 @@ def _programs(grid: tuple[int, int, int], order: str, skipped: tuple[int, int, i
     return iter(every)
 
 
-def _arguments(jitted: Any, launch: Launch, memory: Memory) -> dict[str, Any]:
-    """The kernel's arguments as it sees them: tensors as pointers, numbers as scalars, constexprs as Python numbers."""
-    parameters = inspect.signature(function_of(jitted)).parameters
-    given = {**launch.arguments, **launch.meta}
-    unknown = [n for n in given if n not in parameters]
+def arguments_of(
+    kernel: Any,
+    launches: Sequence[Launch],
+    add: Callable[[str, Sequence[torch.Tensor]], Pointer],
+    of_program: np.ndarray | None = None,
+) -> dict[str, Any]:
+    """The kernel's arguments as it sees them: tensors as pointers, numbers as scalars, constexprs as Python numbers.
+
+    `add` takes the tensors of one parameter. If there are several launches, `of_program` has the launch of each program.
+    """
+    parameters = inspect.signature(function_of(kernel)).parameters
+    given = [{**launch.arguments, **launch.meta} for launch in launches]
+    unknown = [n for n in given[0] if n not in parameters]
     if unknown:
         raise SimulationError(f"The kernel has no parameter {', '.join(unknown)}, but the launch passes it.", "", None)
-    missing = [n for n, p in parameters.items() if n not in given and p.default is inspect.Parameter.empty]
+    missing = [n for n, p in parameters.items() if n not in given[0] and p.default is inspect.Parameter.empty]
     if missing:
         raise SimulationError(
             f"The kernel has a parameter {', '.join(missing)} that the launch does not pass.", "", None
         )
-    constants = constexpr_parameters(jitted)
+    constants = constexpr_parameters(kernel) | launches[0].meta.keys()
     arguments: dict[str, Any] = {}
     for name, parameter in parameters.items():
-        value = given.get(name, parameter.default)
-        if isinstance(value, torch.Tensor):
-            if value.device.type != "cpu":
-                raise SimulationError(f"The simulator works on CPU tensors; {name} is on {value.device}.", "", None)
-            tensor = memory.add(name, value, far_strides=tuple(launch.far.get(name, ())))
-            address = tensor.base - launch.begins.get(name, 0) * tensor.itemsize
-            pointer = Handle(np.int64(address), None, pointer=Pointer(tensor, ()))
-            arguments[name] = pointer_argument(value, pointer)
-        elif name in constants or name in launch.meta:
-            arguments[name] = constant_value(value)
+        values = [of_launch.get(name, parameter.default) for of_launch in given]
+        if isinstance(values[0], torch.Tensor):
+            pointer = add(name, values)
+            assert pointer.tensor is not None
+            address = pointer.tensor.base - launches[0].begins.get(name, 0) * pointer.tensor.itemsize
+            arguments[name] = pointer_argument(values[0], Handle(np.int64(address), None, pointer=pointer))
+        elif name not in constants:
+            arguments[name] = stacked_numbers([number_argument(value) for value in values], of_program)
+        elif all(value == values[0] for value in values):
+            arguments[name] = constant_value(values[0])
         else:
-            arguments[name] = number_argument(value)
+            raise ValueError(f"the launches have different constants {name}")
     return arguments
 
 

@@ -85,10 +85,13 @@ class Locator:
         self.loops.append(loop)
         return len(self.loops), loop
 
-    def next_visit(self, entered: tuple[int, list[Any]]) -> None:
+    def next_visit(self, entered: tuple[int, list[Any]], condition: Any) -> bool:
         depth, loop = entered
+        if not condition:
+            return False
         del self.loops[depth:]
         loop[1] += 1
+        return True
 
     def leave_while(self, entered: tuple[int, list[Any]]) -> None:
         del self.loops[entered[0] - 1 :]

@@ -8,25 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from checker.simulator.triton_internals import constant_value, handle_of, is_tensor
 from checker.simulator.values import Handle
-
-
-class FindsPromises(Protocol):
-    """What promises need of findings."""
-
-    def false_promise(
-        self,
-        promise: str,
-        promised: int = 0,
-        values: tuple[int, ...] = (),
-        lane: tuple[int, ...] = (),
-        tensor: str | None = None,
-    ) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -42,10 +29,10 @@ class _Axis:
 
 
 class Promises:
-    """Compares each promise with the values, and reports false ones to `findings`. `front` is that of `Operations`."""
+    """Compares each promise with the values, and passes false ones to `report`. `front` is that of `Operations`."""
 
-    def __init__(self, findings: FindsPromises, front: int = 0) -> None:
-        self.findings = findings
+    def __init__(self, report: Callable[..., None], front: int = 0) -> None:
+        self.report = report
         self.front = front
 
     def functions(self) -> dict[str, Callable[..., Any]]:
@@ -64,7 +51,7 @@ class Promises:
             first[..., 1:] = np.diff(numbers, axis=-1) != axis.unit
             wrong = numbers[first & (numbers % axis.promised != 0)]
             if wrong.size:
-                self.findings.false_promise("tl.multiple_of", axis.promised, (int(wrong[0]),), tensor=axis.tensor)
+                self._false("tl.multiple_of", axis, values=(int(wrong[0]),))
         return x
 
     def max_contiguous(self, x: Any, values: Any, *_: Any, **__: Any) -> Any:
@@ -85,7 +72,10 @@ class Promises:
         if wrong.any():
             *rest, at = (int(i) for i in np.argwhere(wrong)[0])
             pair = (int(numbers[(*rest, at)]), int(numbers[(*rest, at + 1)]))
-            self.findings.false_promise(name, axis.promised, pair, (at + 1,), axis.tensor)
+            self._false(name, axis, values=pair, elements=((at + 1,),))
+
+    def _false(self, name: str, axis: _Axis, **more: Any) -> None:
+        self.report(name, promised=axis.promised, tensor=axis.tensor, **more)
 
 
 def _axes(x: Any, values: Any, front: int) -> list[_Axis]:

@@ -45,7 +45,7 @@ class RaceDetector(Observer):
             self._check(("load", "store"), access, shadow.stored[where])
             too_soon = shadow.stored_in[where] == self.interval
             if too_soon.any():
-                self.findings.missing_barrier(access, too_soon)
+                self.findings.add("missing_barrier", access, np.sort(access.valid_offsets[too_soon]))
         if shadow.any_updated:
             self._check(("load", "atomic"), access, shadow.updated[where])
         self._touch(shadow.loaded, where)
@@ -55,7 +55,8 @@ class RaceDetector(Observer):
             ordered = np.sort(where)
             twice = ordered[1:] == ordered[:-1]
             if twice.any():
-                self.findings.race_in_store(access, ordered[1:][twice] - access.tensor.storage_offset)
+                offsets = np.unique(ordered[1:][twice]) - access.tensor.storage_offset
+                self.findings.add("race_in_store", access, offsets)
         self._check(("store", "store"), access, shadow.stored[where])
         self._check(("store", "load"), access, shadow.loaded[where])
         if shadow.any_updated:

@@ -14,29 +14,15 @@ from checker.simulator.language import Language
 from checker.simulator.location import Locator
 from checker.simulator.triton_internals import function_of, source_of
 
-_HOOKS = "__simulator__"
-"""The global name of a rewritten function's hooks."""
-
-
-class _Hooks:
-    """The methods that a rewritten function calls."""
-
-    def __init__(self, language: Language, locator: Locator) -> None:
-        self.assigned, self.asserted = language.assigned, language.asserted
-        self.and_, self.or_, self.not_ = language.and_, language.or_, language.not_
-        self.for_loop = locator.for_loop
-        self.enter_while, self.next_visit, self.leave_while = (
-            locator.enter_while,
-            locator.next_visit,
-            locator.leave_while,
-        )
+_LANGUAGE, _LOOPS = "__language__", "__loops__"
+"""The global names of a rewritten function's hooks."""
 
 
 class Rewriter(ast.NodeTransformer):
     """Turns assigned numbers into Triton values, as the compiler does."""
 
-    def _call(self, method: str, *args: ast.expr) -> ast.Call:
-        return ast.Call(ast.Attribute(ast.Name(_HOOKS, ast.Load()), method, ast.Load()), list(args), [])
+    def _call(self, method: str, *args: ast.expr, of: str = _LANGUAGE) -> ast.Call:
+        return ast.Call(ast.Attribute(ast.Name(of, ast.Load()), method, ast.Load()), list(args), [])
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         self.generic_visit(node)
@@ -78,23 +64,26 @@ class LoopRewriter(Rewriter):
     """Also reports loops."""
 
     def __init__(self) -> None:
-        self.whiles = 0
+        self.names = 0
+
+    def _name(self, of: str) -> str:
+        self.names += 1
+        return f"__{of}_{self.names}"
 
     def visit_For(self, node: ast.For) -> ast.For:
         self.generic_visit(node)
         if isinstance(node.target, ast.Name):
-            call = self._call("for_loop", ast.Constant(node.target.id), node.iter)
+            call = self._call("for_loop", ast.Constant(node.target.id), node.iter, of=_LOOPS)
             node.iter = ast.copy_location(call, node.iter)
         return node
 
-    def visit_While(self, node: ast.While) -> ast.stmt | list[ast.stmt]:
+    def visit_While(self, node: ast.While) -> list[ast.stmt]:
         self.generic_visit(node)
-        self.whiles += 1
-        name = f"__while_{self.whiles}"
-        enter = ast.Assign([ast.Name(name, ast.Store())], self._call("enter_while"))
-        visit = ast.Expr(self._call("next_visit", ast.Name(name, ast.Load())))
-        leave = ast.Expr(self._call("leave_while", ast.Name(name, ast.Load())))
-        node.body = [ast.copy_location(visit, node), *node.body]
+        name = self._name("while")
+        loop = ast.Name(name, ast.Load())
+        enter = ast.Assign([ast.Name(name, ast.Store())], self._call("enter_while", of=_LOOPS))
+        node.test = ast.copy_location(self._call("next_visit", loop, node.test, of=_LOOPS), node.test)
+        leave = ast.Expr(self._call("leave_while", loop, of=_LOOPS))
         return [ast.copy_location(enter, node), node, ast.copy_location(leave, node)]
 
 
@@ -114,18 +103,18 @@ def _compiled(
 class RewrittenFunctions:
     """The jitted functions of one launch, rewritten when first called.
 
-    `rewriter` rewrites the learner's functions, `Rewriter` Triton's own; both call `hooks`.
+    `rewriter` rewrites the learner's functions, `Rewriter` Triton's own. Both call `language`, and the learner's `loops`.
     """
 
     def __init__(
         self,
         locator: Locator,
         language: Language,
-        hooks: object = None,
+        loops: object = None,
         rewriter: Callable[[], Rewriter] = LoopRewriter,
     ) -> None:
         self.locator, self.language = locator, language
-        self.hooks, self.rewriter = hooks or _Hooks(language, locator), rewriter
+        self.loops, self.rewriter = loops or locator, rewriter
         self.ready: dict[int, tuple[Any, FunctionType]] = {}  # by identity, with what keeps the identity
 
     def __call__(self, jitted: Any, *arguments: Any, **named: Any) -> Any:
@@ -149,7 +138,7 @@ class RewrittenFunctions:
         names = dict(original.__globals__)
         names.update(inspect.getclosurevars(original).nonlocals if original.__closure__ else {})
         namespace = names if library else self.language.namespace(names)
-        namespace[_HOOKS] = self.hooks
+        namespace |= {_LANGUAGE: self.language, _LOOPS: self.loops}
         defined: dict[str, Any] = {}
         exec(code, namespace, defined)
         function: FunctionType = defined[original.__name__]

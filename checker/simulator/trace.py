@@ -162,6 +162,10 @@ class TensorInfo:
     dtype: Annotated[str, Meta(max_length=40)]
 
 
+Arrays = Annotated[dict[Name, np.ndarray], Meta(max_length=MAX_TENSORS)]
+"""For each tensor, one 32-bit number for each row-major element."""
+
+
 @dataclass
 class Trace:
     """One simulated launch. `writers[name][i]` is the linear id (x fastest) of the last program that stored row-major element i, or -1."""
@@ -171,10 +175,10 @@ class Trace:
     events: Annotated[list[Event], Meta(max_length=MAX_EVENTS)]
     findings: Annotated[list[Finding], Meta(max_length=MAX_FINDINGS)]
     traffic: Annotated[dict[Name, Traffic], Meta(max_length=MAX_TENSORS)]
-    writers: dict[str, np.ndarray]
+    writers: Arrays
     flops: Count = 0
     """Floating-point operations of `tl.dot`: 2·m·k·n for [m, k] @ [k, n], masked rows included."""
-    writer_lines: dict[str, np.ndarray] = field(default_factory=dict)
+    writer_lines: Arrays = field(default_factory=dict)
     """The line of the last store of each element, or 0."""
     printed: Annotated[tuple[Text, ...], Meta(max_length=MAX_PRINTED)] = ()
     """The lines printed by `tl.device_print`."""

@@ -8,42 +8,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 import numpy as np
 
-from checker.simulator.trace import MAX_STATE_NUMBERS, MAX_TENSORS, Box, Name, TensorInfo, Trace
+from checker.simulator.trace import MAX_STATE_NUMBERS, Box, TensorInfo, Trace
 
 MAX_BYTES = 32 << 20
 """The largest honest traces, films of attention, have 4 MB. Decoding takes up to 64 times the memory of the bytes."""
 
-_Arrays = Annotated[dict[Name, bytes], msgspec.Meta(max_length=MAX_TENSORS)]
-_WRITERS, _LINES = np.dtype("<i8"), np.dtype("<i4")
+_ELEMENT = np.dtype("<i4")
 
 
 class MalformedTrace(ValueError):
     """Bytes that the simulator cannot have written."""
 
 
-@dataclass
-class _Packed(Trace):
-    """A trace with the bytes of its arrays."""
-
-    writers: _Arrays  # type: ignore[assignment]
-    writer_lines: _Arrays = field(default_factory=dict)  # type: ignore[assignment]
+def _bytes_of(array: np.ndarray) -> bytes:
+    return array.astype(_ELEMENT).tobytes()
 
 
-_DECODER = msgspec.msgpack.Decoder(_Packed)
+def _array_of(_: type, data: Any) -> np.ndarray:
+    if not isinstance(data, bytes):
+        raise ValueError("an array is bytes")
+    return np.frombuffer(data, _ELEMENT)
 
 
-def encode(trace: Trace) -> bytes:
-    """`trace` as bytes that `decode` takes."""
-    packed: dict[str, Any] = {f.name: getattr(trace, f.name) for f in fields(trace)}
-    packed["writers"] = {name: array.astype(_WRITERS).tobytes() for name, array in trace.writers.items()}
-    packed["writer_lines"] = {name: array.astype(_LINES).tobytes() for name, array in trace.writer_lines.items()}
-    return msgspec.msgpack.encode(packed)
+_ENCODER = msgspec.msgpack.Encoder(enc_hook=_bytes_of)
+_DECODER = msgspec.msgpack.Decoder(Trace, dec_hook=_array_of)
+encode = _ENCODER.encode
 
 
 def decode(data: bytes | bytearray | memoryview, max_bytes: int = MAX_BYTES) -> Trace:
@@ -51,14 +45,13 @@ def decode(data: bytes | bytearray | memoryview, max_bytes: int = MAX_BYTES) -> 
     if len(data) > max_bytes:
         raise MalformedTrace(f"{len(data)} bytes are more than a trace may have")
     try:
-        packed = _DECODER.decode(data)
+        trace = _DECODER.decode(data)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise MalformedTrace(str(error)) from error
-    _check(packed)
-    last = max(math.prod(packed.grid), 1) - 1
-    writers = _arrays(packed.writers, _WRITERS, packed.tensors, -1, last)
-    lines = _arrays(packed.writer_lines, _LINES, packed.tensors, 0, 2**31 - 1)
-    return Trace(**{**vars(packed), "writers": writers, "writer_lines": lines})
+    _check(trace)
+    _check_arrays(trace.writers, trace.tensors, -1, max(math.prod(trace.grid), 1) - 1)
+    _check_arrays(trace.writer_lines, trace.tensors, 0, 2**31 - 1)
+    return trace
 
 
 def _check(trace: Trace) -> None:
@@ -91,18 +84,10 @@ def _numbers(values: list[Any]) -> int:
     return sum(_numbers(v) if isinstance(v, list) else 1 for v in values)
 
 
-def _arrays(
-    packed: Mapping[str, bytes], dtype: np.dtype, tensors: Mapping[str, TensorInfo], low: int, high: int
-) -> dict[str, np.ndarray]:
-    """One number from `low` to `high` for each element of these tensors."""
-    out = {}
-    for name, data in packed.items():
-        if name not in tensors:
-            raise MalformedTrace("an array for a tensor that the launch does not have")
-        if len(data) != dtype.itemsize * math.prod(tensors[name].shape):
-            raise MalformedTrace(f"the array for {name} does not have one number for each element")
-        array = np.frombuffer(data, dtype)
+def _check_arrays(arrays: Mapping[str, np.ndarray], tensors: Mapping[str, TensorInfo], low: int, high: int) -> None:
+    """Each array must hold one number from `low` to `high` for each element of its tensor."""
+    for name, array in arrays.items():
+        if name not in tensors or array.size != math.prod(tensors[name].shape):
+            raise MalformedTrace(f"the array for {name} does not have one number for each element of a tensor")
         if array.size and (int(array.min()) < low or int(array.max()) > high):
             raise MalformedTrace(f"the array for {name} holds numbers outside {low} to {high}")
-        out[name] = array
-    return out

@@ -1,11 +1,10 @@
 """The one module that uses names which Triton does not promise to keep.
 
 It uses these, each with a test: `TritonSemantic(builder)`, which turns language calls into builder calls; `is_builtin`, and the
-`_semantic` keyword that builtins take; `tensor(handle, type)` and `tensor.handle`; `dtype.to_ir`; `JITFunction.raw_src`,
-`.starting_line_number`, `.fn` and `.__call__`; `InterpretedFunction` (what `@triton.jit` makes under TRITON_INTERPRET=1);
-`mangle_type`; the library's three combining functions for sum, max and min; `core.block_type(element, shape)`, `with_element_ty`
-and `to_ir` of types, the wrapper that `core.builtin` makes; `semantic.builder`, exchanged while an operation is recorded, and that
-the front end sees nothing of a tensor but its type.
+`_semantic` keyword that builtins take; `tensor(handle, type)` and `tensor.handle`; `JITFunction.raw_src`, `.starting_line_number`, `.fn` and `.__call__`; `InterpretedFunction` (what `@triton.jit` makes under TRITON_INTERPRET=1);
+`mangle_type`; the library's three combining functions for sum, max and min; `to_ir` and `name` of types; the wrapper that
+`core.builtin` makes; `semantic.builder`, exchanged while an operation is recorded, and that the front end sees nothing of a tensor
+but its type.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import EllipsisType, FrameType, FunctionType, NoneType
 from typing import Any, ClassVar
 
@@ -59,12 +58,8 @@ def source_of(jitted: Any) -> tuple[list[str], int]:
 
 def constexpr_parameters(jitted: Any) -> set[str]:
     """Parameters annotated `tl.constexpr`, by name."""
-    out = set()
-    for name, parameter in inspect.signature(jitted.fn).parameters.items():
-        annotation = parameter.annotation
-        if annotation is tl.constexpr or (isinstance(annotation, str) and "constexpr" in annotation):
-            out.add(name)
-    return out
+    parameters = inspect.signature(jitted.fn).parameters.items()
+    return {name for name, parameter in parameters if "constexpr" in str(parameter.annotation)}
 
 
 def library_reduction(function: Any) -> str | None:
@@ -106,14 +101,8 @@ def tensor_of(handle: Handle, front: int = 0) -> Any:
 
 def pointer_argument(tensor: torch.Tensor, handle: Handle) -> Any:
     """A tensor argument as the kernel sees it; sets the handle's type."""
-    handle.type = _type_named(mangle_type(tensor))
+    handle.type = tl.str_to_ty(mangle_type(tensor), None)
     return tensor_of(handle)
-
-
-@lru_cache(maxsize=64)
-def _type_named(name: str) -> Any:
-    """One object for each type, because the operations below compare types by identity."""
-    return tl.str_to_ty(name, None)
 
 
 def number_argument(value: Any) -> Any:
@@ -121,7 +110,7 @@ def number_argument(value: Any) -> Any:
     if isinstance(value, bool):
         return scalar_tensor(np.bool_(value), tl.int1)
     if isinstance(value, int):
-        type_ = _type_named(mangle_type(value))
+        type_ = tl.str_to_ty(mangle_type(value), None)
         element = {"int32": np.int32, "int64": np.int64, "uint64": np.uint64}[type_.name]
         return scalar_tensor(element(value), type_)
     if isinstance(value, float):
@@ -129,7 +118,7 @@ def number_argument(value: Any) -> Any:
     return value
 
 
-def stacked_numbers(numbers: Sequence[Any], launch: np.ndarray) -> Any:
+def stacked_numbers(numbers: Sequence[Any], launch: np.ndarray | None) -> Any:
     """The `number_argument`s of several launches, one for each program, or one scalar if they are equal.
 
     `launch` has the launch of each program. All numbers have one type.
@@ -156,111 +145,36 @@ _WRAPPER = tl.core.builtin(lambda: None).__code__
 """The code of the wrapper that `core.builtin` puts around a function to check for `_semantic`."""
 
 
-class _Types:
-    """Makes each type once, where Triton's front end makes it anew for every operation.
-
-    The key holds the identity of the element type, which the entry keeps alive.
-    """
-
-    MOST = 4096
-
-    def __init__(self) -> None:
-        self._block_type: Any = tl.core.block_type
-        self._tensor_init: Any = tl.core.tensor.__init__
-        self._blocks: dict[tuple[int, tuple[int, ...]], Any] = {}
-        self._attributes: dict[int, tuple[Any, dict[str, Any]]] = {}
-
-    def block(self, element: Any, shape: Any) -> Any:
-        sizes = tuple(constant_value(n) for n in shape)
-        if any(type(n) is not int for n in sizes):
-            return self._block_type(element, shape)  # raises the right error
-        key = (id(element), sizes)
-        if key not in self._blocks:
-            self._blocks[key] = self._block_type(element, list(sizes))
-        return self._blocks[key]
-
-    def init_tensor(self, tensor: Any, handle: Handle, type_: Any) -> None:
-        """`tensor.__init__`: everything except the handle follows from the type."""
-        entry = self._attributes.get(id(type_))
-        if entry is not None:
-            vars(tensor).update(entry[1])
-            tensor.handle = handle
-            return
-        self._tensor_init(tensor, handle, type_)
-        if len(self._attributes) < self.MOST:
-            self._attributes[id(type_)] = type_, {k: v for k, v in vars(tensor).items() if k != "handle"}
-
-    def changes(self) -> Iterator[tuple[Any, str, Any]]:
-        interned = _Interned("block_type", (), {"types": self, "original": self._block_type})
-        yield tl, "block_type", interned
-        yield tl.core, "block_type", interned
-        yield self._block_type, "with_element_ty", lambda type_, element: self.block(element, type_.shape)
-        yield self._block_type, "to_ir", lambda type_, builder: type_
-        yield tl.core.tensor, "__init__", lambda tensor, handle, type: self.init_tensor(tensor, handle, type)
-
-
-_TYPES = _Types()
-
-
-class _Interned(type):
-    """The metaclass of the replacement for `block_type`: calls use the table, and instances are the original's."""
-
-    types: _Types
-    original: type
-
-    def __call__(cls, element_ty: Any, shape: Any) -> Any:
-        return cls.types.block(element_ty, shape)
-
-    def __instancecheck__(cls, value: object) -> bool:
-        return isinstance(value, cls.original)
-
-
 def _front_end_asks(frame: FrameType) -> bool:
     """Whether Triton's front end asks for a tensor's truth, which only tests if an optional argument was given."""
     asking = frame.f_globals.get("__name__", "")
     return asking in ("triton.language.semantic", "triton.language.core")
 
 
-class _Semantic(TritonSemantic):
-    """Triton's front end, which need not broadcast tiles that have the same shape."""
-
-    def broadcast_impl_value(self, lhs: Any, rhs: Any) -> Any:
-        left, right = lhs.type, rhs.type
-        if left.is_block() and right.is_block() and left.shape == right.shape:
-            return lhs, rhs
-        return super().broadcast_impl_value(lhs, rhs)
-
-
 _CONSTANTS = (int, bool, str, NoneType, EllipsisType)
 
 
-def _described(value: Any, operands: list[Handle], alive: list[Any]) -> Any:
-    """An argument as the front end sees it. Its handles are added to `operands`, and objects keyed by identity to `alive`.
-
-    Raises NotRecorded for any other kind of argument.
-    """
+def _described(value: Any, operands: list[Handle]) -> Any:
+    """An argument as the front end sees it. Its handles are added to `operands`. Raises NotRecorded for other kinds of argument."""
     kind = type(value)
     if kind is tl.core.tensor:
         operands.append(value.handle)
-        alive.append(value.type)
-        return id(value.type)
+        return value.type.name
     if kind in _CONSTANTS:
         return kind, value
     if kind is float:
         return kind, value.hex()  # 0.0 is not -0.0 here
     if kind is tl.core.constexpr:
-        return kind, _described(value.value, operands, alive)
+        return kind, _described(value.value, operands)
     if kind in (list, tuple, tl.core.tuple):
-        return kind, *[_described(inner, operands, alive) for inner in value]
+        return kind, *[_described(inner, operands) for inner in value]
     if kind is slice:
-        return kind, *[_described(inner, operands, alive) for inner in (value.start, value.stop, value.step)]
+        return kind, *[_described(inner, operands) for inner in (value.start, value.stop, value.step)]
     if isinstance(value, tl.core.dtype):
-        alive.append(value)
-        return kind, id(value)
+        return kind, value.name
     if isinstance(value, tl.core.tensor_descriptor_base):
         operands.append(value.handle)
-        alive.append(value.block_type)
-        return kind, id(value.block_type)
+        return kind, value.block_type.name
     raise NotRecorded
 
 
@@ -271,27 +185,18 @@ class _Result:
     handle: Any
     attributes: dict[str, Any]
 
+    @classmethod
+    def of(cls, tensor: Any, record: Recording) -> _Result:
+        """Raises NotRecorded for anything but a tensor."""
+        if type(tensor) is not tl.core.tensor:
+            raise NotRecorded
+        return cls(record.part(tensor.handle), {k: v for k, v in vars(tensor).items() if k != "handle"})
+
     def tensor(self, handles: Sequence[Any]) -> Any:
         tensor = object.__new__(tl.core.tensor)
         vars(tensor).update(self.attributes)
         tensor.handle = filled(self.handle, handles)
         return tensor
-
-
-@dataclass(frozen=True, slots=True)
-class _Operation:
-    """An operation of the language for operands of certain types. `alive` keeps the objects that its key identifies."""
-
-    calls: BuilderCalls
-    results: tuple[_Result, ...] | _Result | None
-    alive: tuple[Any, ...]
-
-    def compute(self, builder: Any, operands: Sequence[Handle]) -> Any:
-        handles = replay(self.calls, builder, operands)
-        results = self.results
-        if isinstance(results, tuple):
-            return tuple(result.tensor(handles) for result in results)
-        return None if results is None else results.tensor(handles)
 
 
 class _Operations:
@@ -302,75 +207,53 @@ class _Operations:
     """
 
     MOST = 4096
-    recorded: ClassVar[dict[Any, _Operation | None]] = {}
-    """None: an operation that cannot be recorded."""
+    recorded: ClassVar[dict[Any, tuple[BuilderCalls, list[_Result]] | None]] = {}
+    """The calls and results of each operation; None for one that cannot be recorded."""
 
     def __init__(self, builder: Any) -> None:
-        self.semantic = _Semantic(builder)
+        self.semantic = TritonSemantic(builder)
         self.recording = False
 
     def compute(self, function: Call, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        named["_semantic"] = self.semantic
+        named.pop("_semantic", None)
+        with_front_end = partial(function, *arguments, **named, _semantic=self.semantic)
         if self.recording:  # part of another operation
-            return function(*arguments, **named)
-        builder = self.semantic.builder
+            return with_front_end()
         operands: list[Handle] = []
-        alive: list[Any] = [function]
         try:
-            described = [_described(argument, operands, alive) for argument in arguments]
-            for name, argument in named.items():
-                if name != "_semantic":
-                    described += name, _described(argument, operands, alive)
+            described = [_described(argument, operands) for argument in arguments]
+            described += [(name, _described(argument, operands)) for name, argument in named.items()]
         except NotRecorded:
-            return function(*arguments, **named)
-        key = (id(function), builder.front, _same(operands), *described)
+            return with_front_end()
+        numbers = [id(operand) for operand in operands]
+        same = tuple(map(numbers.index, numbers))  # the calls for `x * x` differ from those for `x * y`
+        key = (id(function), self.semantic.builder.front, same, *described)
         if key not in self.recorded:
-            return self._record(key, tuple(alive), operands, lambda: function(*arguments, **named))
+            return self._record(key, operands, with_front_end)
         operation = self.recorded[key]
         if operation is None:
-            return function(*arguments, **named)
-        return operation.compute(builder, operands)
+            return with_front_end()
+        calls, results = operation
+        handles = replay(calls, self.semantic.builder, operands)
+        tensors = [result.tensor(handles) for result in results]
+        return tuple(tensors) if len(tensors) > 1 else tensors[0] if tensors else None
 
-    def _record(self, key: Any, alive: tuple[Any, ...], operands: Sequence[Handle], compute: Callable[[], Any]) -> Any:
+    def _record(self, key: Any, operands: Sequence[Handle], with_front_end: Callable[[], Any]) -> Any:
         builder = self.semantic.builder
         record = Recording(builder, operands)
         self.semantic.builder, self.recording = record, True
         try:
-            result = compute()
+            result = with_front_end()
         finally:
             self.semantic.builder, self.recording = builder, False
+        results = () if result is None else result if type(result) is tuple else (result,)
         if len(self.recorded) >= self.MOST:
             self.recorded.clear()
         try:
-            self.recorded[key] = _Operation(record.finished(), _results(result, record), alive)
+            self.recorded[key] = record.finished(), [_Result.of(one, record) for one in results]
         except NotRecorded:
             self.recorded[key] = None
         return result
-
-
-def _same(operands: list[Handle]) -> Any:
-    """Which operands are the same: the calls for `x * x` differ from those for `x * y`."""
-    if len(operands) < 2:
-        return None
-    if len(operands) == 2:
-        return operands[0] is operands[1]
-    numbers = [id(operand) for operand in operands]
-    return tuple(map(numbers.index, numbers))
-
-
-def _results(result: Any, record: Recording) -> tuple[_Result, ...] | _Result | None:
-    """Raises NotRecorded for anything but tensors."""
-    if result is None:
-        return None
-    if type(result) is tuple:
-        return tuple(_result(one, record) for one in result)
-    return _result(result, record)
-
-
-def _result(tensor: Any, record: Recording) -> _Result:
-    if type(tensor) is not tl.core.tensor:
-        raise NotRecorded
-    return _Result(record.part(tensor.handle), {k: v for k, v in vars(tensor).items() if k != "handle"})
 
 
 class Binding:
@@ -425,8 +308,8 @@ class Binding:
         for name, replacement in methods.items():
             yield tl.core.tensor, name, replacement
         yield tl.core.tensor, "__bool__", lambda x: _front_end_asks(sys._getframe(1)) or truth(x)
-        yield tl.core.dtype, "to_ir", lambda type_, builder: type_
-        yield from _TYPES.changes()
+        for kind in (tl.core.dtype, tl.core.pointer_type, tl.core.block_type):
+            yield kind, "to_ir", lambda type_, builder: type_
 
     @contextlib.contextmanager
     def patched(

@@ -66,8 +66,8 @@ def test_what_was_recorded_computes_the_same(name, options, recorded_operations,
 
 def test_the_front_end_works_once_for_one_pair_of_types(recorded_operations, monkeypatch):
     calls = []
-    dot = triton_internals._Semantic.dot
-    monkeypatch.setattr(triton_internals._Semantic, "dot", lambda *a, **k: calls.append(1) or dot(*a, **k))
+    dot = triton_internals.TritonSemantic.dot
+    monkeypatch.setattr(triton_internals.TritonSemantic, "dot", lambda *a, **k: calls.append(1) or dot(*a, **k))
     simulate(kernels.flash_attention, attention())
     first = len(calls)
     simulate(kernels.flash_attention, attention())

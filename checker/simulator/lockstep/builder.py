@@ -24,9 +24,6 @@ class Builder(Primitives):
     programs: Programs
     memory: Memory
 
-    def __init__(self) -> None:
-        super().__init__()
-
     def begin(self, programs: Programs, memory: Memory) -> None:
         """Compute for these programs from here on."""
         self.programs, self.memory = programs, memory

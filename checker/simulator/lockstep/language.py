@@ -21,13 +21,6 @@ Previous = Callable[[], Any]
 """Returns what a variable held, or raises NameError."""
 
 
-class _GiveUpOnFindings:
-    """Launches with a false promise are left to `simulate`."""
-
-    def false_promise(self, promise: str, *_: Any, **__: Any) -> None:
-        raise GiveUp(f"false promise: {promise}")
-
-
 @dataclass
 class _Branch:
     """An `if` in progress: `taken` if all running programs agree, else the `lanes` of those that take it."""
@@ -47,7 +40,7 @@ class LockstepLanguage(Language):
     builder: Builder
 
     def __init__(self, builder: Builder) -> None:
-        super().__init__(builder, Promises(_GiveUpOnFindings(), builder.front), self._undefined)
+        super().__init__(builder, Promises(self._false_promise, builder.front), self._undefined)
         self.range = lambda *bounds, **named: StackedRange(self.programs, *bounds, **named)
         self.static_range = self._static_range
 
@@ -55,6 +48,9 @@ class LockstepLanguage(Language):
     def programs(self) -> Programs:
         """The programs of the current run."""
         return self.builder.programs
+
+    def _false_promise(self, promise: str, **_: Any) -> None:
+        raise GiveUp(f"false promise: {promise}")
 
     def _undefined(self, loads: frozenset[int]) -> None:
         raise GiveUp("an undefined condition")
@@ -150,7 +146,7 @@ class LockstepLanguage(Language):
     def enter_while(self) -> np.ndarray | None:
         return self.programs.running
 
-    def next_visit(self, condition: Any) -> bool:
+    def next_visit(self, outer: np.ndarray | None, condition: Any) -> bool:
         """Whether any program goes on; those that do not rest until the loop is left."""
         self.programs.check_time()
         if not is_tensor(condition):

@@ -6,7 +6,7 @@ import ast
 from collections import Counter
 
 from checker.simulator.lockstep.programs import GiveUp
-from checker.simulator.rewrite import Rewriter
+from checker.simulator.rewrite import LoopRewriter
 
 _LEAVES = (ast.Return, ast.Break, ast.Continue)
 _UNKNOWN = (
@@ -15,19 +15,16 @@ _UNKNOWN = (
 )
 
 
-class LockstepRewriter(Rewriter):
+class LockstepRewriter(LoopRewriter):
     """Calls the hooks of `LockstepLanguage`. Raises GiveUp for what it does not know."""
 
-    def __init__(self) -> None:
-        self.names = 0
+    def visit_For(self, node: ast.For) -> ast.For:
+        self.generic_visit(node)  # the range itself knows who takes a turn
+        return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         _refuse_unknown(node)
         return super().visit_FunctionDef(node)
-
-    def _name(self, of: str) -> str:
-        self.names += 1
-        return f"__{of}_{self.names}"
 
     # assignments ------------------------------------------------------------------------------------------------------
 
@@ -56,7 +53,7 @@ class LockstepRewriter(Rewriter):
             node.value = ast.copy_location(self._call("kept", node.value, _previous(target.id)), node.value)
         return node
 
-    # conditions and loops ---------------------------------------------------------------------------------------------
+    # conditions ---------------------------------------------------------------------------------------------
 
     def visit_If(self, node: ast.If) -> list[ast.stmt]:
         splits = not any(isinstance(part, _LEAVES) for part in ast.walk(node))
@@ -68,14 +65,6 @@ class LockstepRewriter(Rewriter):
         otherwise = [ast.If(self._call("otherwise", branch), node.orelse, [])] if node.orelse else []
         leave = ast.Expr(self._call("leave_if", branch))
         return [ast.copy_location(part, node) for part in (enter, then, *otherwise, leave)]
-
-    def visit_While(self, node: ast.While) -> list[ast.stmt]:
-        self.generic_visit(node)
-        name = self._name("while")
-        enter = ast.Assign([ast.Name(name, ast.Store())], self._call("enter_while"))
-        node.test = ast.copy_location(self._call("next_visit", node.test), node.test)
-        leave = ast.Expr(self._call("leave_while", ast.Name(name, ast.Load())))
-        return [ast.copy_location(enter, node), node, ast.copy_location(leave, node)]
 
 
 def _previous(name: str) -> ast.Lambda:

@@ -93,7 +93,8 @@ class StackedTensor:
         stored_by, line = self.stored_by[own], self.line[own]
         if tensor.offset_of is not None:
             stored_by, line = stored_by[tensor.offset_of], line[tensor.offset_of]
-        return np.where(stored_by == NOBODY, NOBODY, self.programs.linear[stored_by]), line.copy()
+        linear = self.programs.linear[stored_by].astype(np.int32)
+        return np.where(stored_by == NOBODY, np.int32(NOBODY), linear), line.copy()
 
     def is_unwritten(self, launch: int) -> bool:
         """Whether an element of a launch's output was stored by no program."""

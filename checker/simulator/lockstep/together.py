@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import time
 from collections.abc import Mapping, Sequence
@@ -13,6 +12,7 @@ import torch
 
 from checker.puzzle import Launch
 from checker.simulator.device_tensor import DeviceTensor, ShadowMemory
+from checker.simulator.launch import arguments_of, grid_of
 from checker.simulator.location import Locator
 from checker.simulator.lockstep.builder import Builder
 from checker.simulator.lockstep.language import LockstepLanguage
@@ -25,14 +25,8 @@ from checker.simulator.rewrite import RewrittenFunctions
 from checker.simulator.trace import Trace
 from checker.simulator.triton_internals import (
     JITTED,
-    constant_value,
-    constexpr_parameters,
-    function_of,
-    number_argument,
-    pointer_argument,
-    stacked_numbers,
 )
-from checker.simulator.values import Handle, Pointer
+from checker.simulator.values import Pointer
 
 FEWEST_PROGRAMS = 2
 """One program alone is as cheap in `simulate`, which reports more."""
@@ -133,15 +127,18 @@ class _Run:
 
     def __init__(self, kernel: Any, launches: Sequence[Launch], seconds: float, locator: Locator) -> None:
         self.kernel, self.launches = kernel, launches
-        self.grids = [_grid(launch) for launch in launches]
+        self.grids = [grid_of(launch) for launch in launches]
+        if min(map(min, self.grids)) < 1:
+            raise GiveUp("no programs")
         self.programs = Programs(self.grids, launches[0].skipped, seconds)
         self.memory = Memory(self.programs, locator.line)
         self.tensors: list[StackedTensor] = []
+        self.shadows: list[dict[int, ShadowMemory]] = [{} for _ in launches]
 
     def traces(self, builder: Builder, functions: RewrittenFunctions) -> list[Trace | None]:
         """The trace of each clean launch; None for the others."""
         builder.begin(self.programs, self.memory)
-        functions.get(self.kernel)(**self._arguments())
+        functions.get(self.kernel)(**arguments_of(self.kernel, self.launches, self._stack, self.programs.launch))
         self._doubt_unwritten()
         first = self.programs.first
         flops, lane_flops = (
@@ -176,50 +173,18 @@ class _Run:
         clean: list[int] = np.flatnonzero(~self.programs.doubted).tolist()
         return clean
 
-    def _arguments(self) -> dict[str, Any]:
-        """The arguments as in `simulate`, each for all launches."""
-        parameters = inspect.signature(function_of(self.kernel)).parameters
-        given = [{**launch.arguments, **launch.meta} for launch in self.launches]
-        if set(given[0]) - set(parameters):
-            raise GiveUp("unknown parameters")
-        constants = constexpr_parameters(self.kernel)
-        shadows: list[dict[int, ShadowMemory]] = [{} for _ in self.launches]
-        arguments: dict[str, Any] = {}
-        for name, parameter in parameters.items():
-            values = [of_launch.get(name, parameter.default) for of_launch in given]
-            if isinstance(values[0], torch.Tensor):
-                arguments[name] = self._stack(name, values, shadows)
-            elif name in constants or name in self.launches[0].meta:
-                if any(value != values[0] for value in values):
-                    raise GiveUp("different constants")
-                arguments[name] = constant_value(values[0])
-            else:
-                numbers = [number_argument(value) for value in values]
-                arguments[name] = stacked_numbers(numbers, self.programs.launch)
-        return arguments
-
-    def _stack(self, name: str, values: Sequence[torch.Tensor], shadows: Sequence[dict[int, ShadowMemory]]) -> Any:
+    def _stack(self, name: str, values: Sequence[torch.Tensor]) -> Pointer:
         number = len(self.tensors) + 1
         tensors = []
-        for launch, value, own in zip(self.launches, values, shadows, strict=True):
-            tensors.append(DeviceTensor(name, number, value, own, tuple(launch.far.get(name, ()))))
+        for launch, value, own in zip(self.launches, values, self.shadows, strict=True):
+            tensors.append(DeviceTensor(name, number, value, own, launch.far.get(name, ())))
             if len(own) != number:
                 raise GiveUp("tensors that share their memory")
-        stacked = StackedTensor(tensors, self.programs, name in self.launches[0].outputs)
-        self.tensors.append(stacked)
-        pointer: Any = Pointer(stacked, None)  # type: ignore[arg-type]
-        address = stacked.base - self.launches[0].begins.get(name, 0) * stacked.itemsize
-        return pointer_argument(values[0], Handle(np.int64(address), None, pointer=pointer))
+        self.tensors.append(StackedTensor(tensors, self.programs, name in self.launches[0].outputs))
+        return Pointer(self.tensors[-1], None)  # type: ignore[arg-type]
 
     def _doubt_unwritten(self) -> None:
         for tensor in self.tensors:
             if tensor.is_output:
                 for i in self._clean():
                     self.programs.doubted[i] |= tensor.is_unwritten(i)
-
-
-def _grid(launch: Launch) -> tuple[int, int, int]:
-    x, y, z = (*(int(n) for n in launch.grid), 1, 1)[:3]
-    if min(x, y, z) < 1 or len(launch.grid) > 3:
-        raise GiveUp("no programs")
-    return x, y, z

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,15 +20,6 @@ _SPELLED = {**{type_: type_.name for type_ in _INTEGERS}, **_FLOATS}
 
 class Casts(Operations):
     """`get_<name>`, a constant, and `get_<name>_ty` are added below for every type."""
-
-    def get_void_ty(self) -> None:
-        return None
-
-    def get_ptr_ty(self, element: Any, address_space: Any) -> Any:
-        return tl.pointer_type(element, address_space)
-
-    def get_block_ty(self, element: Any, shape: Sequence[int]) -> Any:
-        return tl.block_type(element, list(shape))
 
     def get_null_value(self, type_: Any) -> Handle:
         return Handle(numerics.constant(0, self.element(type_)), type_.scalar)
