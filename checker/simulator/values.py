@@ -38,6 +38,7 @@ class Pointer:
     guard: Guard = "mask"
 
 
+@dataclass(slots=True, eq=False)
 class Handle:
     """What Triton's front end passes to the builder and gets back.
 
@@ -46,21 +47,11 @@ class Handle:
     for lanes without one.
     """
 
-    __slots__ = ("data", "nan_origins", "pointer", "taint", "type")
-
-    def __init__(
-        self,
-        data: Any,
-        type: Any,
-        taint: Taint | None = None,
-        pointer: Pointer | None = None,
-        nan_origins: np.ndarray | None = None,
-    ) -> None:
-        self.data = data
-        self.type = type
-        self.taint = taint
-        self.pointer = pointer
-        self.nan_origins = nan_origins
+    data: Any
+    type: Any
+    taint: Taint | None = None
+    pointer: Pointer | None = None
+    nan_origins: np.ndarray | None = None
 
 
 def spread(data: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

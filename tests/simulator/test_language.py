@@ -7,6 +7,8 @@ import triton.language as tl
 
 from checker.puzzle import Launch
 from checker.simulator import SimulationError, simulate
+from checker.simulator.builder import Primitives
+from checker.simulator.errors import Unsupported
 from tests.simulator.launching import kernel_of, line_of, nans, run
 
 
@@ -62,3 +64,9 @@ def test_errors_name_the_line_and_say_what_to_do(statement, words, tmp_path):
     assert caught.value.line == line_of(kernel, statement)
     assert caught.value.status == "runtime_error"
     assert caught.value.detail
+
+
+def test_an_operation_of_a_newer_triton_is_refused():
+    """What is not written here cannot reach a virtual address."""
+    with pytest.raises(Unsupported, match="does not know"):
+        Primitives().create_something_new()

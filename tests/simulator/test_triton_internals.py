@@ -66,44 +66,11 @@ def without_docstrings(tree):
     return tree
 
 
-def test_semantic_layer_takes_our_builder():
-    softmax()
-    assert list(inspect.signature(triton_internals.TritonSemantic.__init__).parameters)[:2] == ["self", "builder"]
-
-
-def test_builtins_are_recognised():
-    names = {name for place, name, _ in triton_internals._builtins() if place is tl}
-    assert {"load", "store", "arange", "dot", "where", "program_id", "full"} <= names
-
-
-def test_every_load_and_store_passes_the_builder():
-    source = inspect.getsource(triton_internals.TritonSemantic)
-    for name in ("load", "masked_load", "store", "masked_store", "atomic_rmw", "atomic_cas"):
-        assert f"builder.create_{name}(" in source
-
-
 @needs_plain_triton
 def test_a_jitted_function_gives_its_source():
     lines, first = triton_internals.source_of(kernels.row_softmax)
     assert lines[0].startswith("@triton.jit")
     assert lines == inspect.getsource(kernels)[:].splitlines(keepends=True)[first - 1 : first - 1 + len(lines)]
-
-
-def test_constexpr_parameters_are_found():
-    assert triton_internals.constexpr_parameters(kernels.tiled_softmax) == {"BLOCK_M", "BLOCK_N"}
-
-
-def test_the_library_reduces_with_the_functions_we_know():
-    for name, meaning in triton_internals._LIBRARY_REDUCTIONS.items():
-        assert triton_internals.library_reduction(getattr(tl.standard, name)) == meaning
-    assert triton_internals.library_reduction(tl.standard._argmax_combine) is None
-
-
-def test_argument_types():
-    assert triton_internals.number_argument(1).dtype == tl.int32
-    assert triton_internals.number_argument(2**40).dtype == tl.int64
-    assert triton_internals.number_argument(0.5).dtype == tl.float32
-    assert triton_internals.number_argument(True).dtype == tl.int1
 
 
 def test_a_builtin_only_looks_whether_it_is_in_a_kernel():

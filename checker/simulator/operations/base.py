@@ -52,7 +52,9 @@ class Operations:
     def result(self, name: str, data: Any, type_: Any, operands: Sequence[Handle]) -> Handle:
         """The result of an elementwise operation."""
         handle = Handle(data, type_)
-        handle.taint = merge_taint((h.taint for h in operands), np.shape(data))
+        taints = [h.taint for h in operands if h.taint is not None]
+        if taints:
+            handle.taint = merge_taint(taints, np.shape(data))
         if self.nan_origin is not None:
             self.track_nans(name, handle, operands)
         return handle

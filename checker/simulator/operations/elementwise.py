@@ -17,11 +17,6 @@ from checker.simulator.values import Handle, Pointer, isnan, merge_taint
 class Elementwise(Operations):
     """The tables below add more methods. In `tl.where`, `&` and `|`, an undefined lane may not reach the result."""
 
-    def create_fma(self, x: Handle, y: Handle, z: Handle) -> Handle:
-        data = np.asarray(numerics.fused_multiply_add(x.data, y.data, z.data))
-        self.count_flops(data, 2)
-        return self.result("fma", data, z.type, (x, y, z))
-
     def create_clampf(self, x: Handle, low: Handle, high: Handle, propagate: Any) -> Handle:
         upper, lower = (np.minimum, np.maximum) if propagate.name == "ALL" else (np.fmin, np.fmax)
         data = upper(lower(x.data, low.data), high.data)
@@ -82,31 +77,14 @@ def _shift(name: str, ufunc: Any, kind: str) -> Callable[..., Handle]:
     return operation
 
 
-def _binary(
-    name: str, compute: Callable[[Any, Any], Any], boolean: bool = False, flops: int = 0
-) -> Callable[..., Handle]:
-    """Each element of the result counts `flops` floating-point operations."""
+def _lane_by_lane(name: str, compute: Callable[..., Any], type_: Any = None, flops: int = 0) -> Callable[..., Handle]:
+    """Each element of the result, by default of the first operand's type, counts `flops` floating-point operations."""
 
-    def operation(self: Elementwise, lhs: Handle, rhs: Handle) -> Handle:
-        data = compute(lhs.data, rhs.data)
+    def operation(self: Elementwise, *operands: Handle) -> Handle:
+        data = compute(*[operand.data for operand in operands])
         if flops:
             self.count_flops(data, flops)
-        type_ = tl.int1 if boolean else lhs.type
-        if lhs.taint is None and rhs.taint is None and self.nan_origin is None:
-            return Handle(data, type_)
-        return self.result(name, data, type_, (lhs, rhs))
-
-    return operation
-
-
-def _unary(name: str, compute: Callable[[Any], Any], flops: int = 0) -> Callable[..., Handle]:
-    def operation(self: Elementwise, arg: Handle) -> Handle:
-        data = compute(arg.data)
-        if flops:
-            self.count_flops(data, flops)
-        if arg.taint is None and self.nan_origin is None:
-            return Handle(data, arg.type)
-        return self.result(name, data, arg.type, (arg,))
+        return self.result(name, data, type_ or operands[0].type, operands)
 
     return operation
 
@@ -185,7 +163,8 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 _AS_IN_NUMPY = ("exp", "exp2", "log", "log2", "sin", "cos", "sqrt", "floor", "ceil")
-_UNARY: dict[str, tuple[str, Callable[[Any], Any]]] = {
+_FUNCTIONS: dict[str, tuple[str, Callable[..., Any]]] = {
+    "create_fma": ("fma", numerics.fused_multiply_add),
     **{f"create_{name}": (f"tl.{name}", _in_type(getattr(np, name))) for name in _AS_IN_NUMPY},
     "create_precise_sqrt": ("tl.sqrt_rn", _in_type(np.sqrt)),
     "create_rsqrt": ("tl.rsqrt", _in_type(lambda a: 1 / np.sqrt(a))),
@@ -196,21 +175,22 @@ _UNARY: dict[str, tuple[str, Callable[[Any], Any]]] = {
 }
 
 
-_FREE = frozenset({"create_fabs", "create_iabs"})  # a bit is cleared, or the number is an integer
+_FLOPS = {"create_fma": 2, "create_fabs": 0, "create_iabs": 0}
+"""FLOPS per element where they are not one: to clear a bit is none."""
 
 
 def _fill() -> None:
     for method, operation in _BITS.items():
         setattr(Elementwise, method, operation)
     for method, (label, compute) in _BINARY.items():
-        setattr(Elementwise, method, _binary(label, compute, flops=int(method in _LANE_FLOPS)))
-    for method, (label, function) in _UNARY.items():
-        setattr(Elementwise, method, _unary(label, function, flops=int(method not in _FREE)))
+        setattr(Elementwise, method, _lane_by_lane(label, compute, flops=int(method in _LANE_FLOPS)))
+    for method, (label, function) in _FUNCTIONS.items():
+        setattr(Elementwise, method, _lane_by_lane(label, function, flops=_FLOPS.get(method, 1)))
     for suffix, compare in _COMPARISONS.items():
         for prefix in ("S", "U") if suffix not in ("EQ", "NE") else ("",):
-            setattr(Elementwise, f"create_icmp{prefix}{suffix}", _binary("comparison", compare, boolean=True))
-        setattr(Elementwise, f"create_fcmpO{suffix}", _binary("comparison", compare, boolean=True))
-        setattr(Elementwise, f"create_fcmpU{suffix}", _binary("comparison", _unordered(compare), boolean=True))
+            setattr(Elementwise, f"create_icmp{prefix}{suffix}", _lane_by_lane("comparison", compare, tl.int1))
+        setattr(Elementwise, f"create_fcmpO{suffix}", _lane_by_lane("comparison", compare, tl.int1))
+        setattr(Elementwise, f"create_fcmpU{suffix}", _lane_by_lane("comparison", _unordered(compare), tl.int1))
 
 
 _fill()

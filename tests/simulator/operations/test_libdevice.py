@@ -64,31 +64,15 @@ def computed(folder: Path, call: str, x: torch.Tensor) -> torch.Tensor:
     return y
 
 
+ONE_ARGUMENT = "tanh rsqrt exp exp2 log log2 log1p expm1 erf erfc sqrt sin cos round trunc"
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize(
-    "name",
-    [
-        "tanh",
-        "rsqrt",
-        "exp",
-        "exp2",
-        "log",
-        "log2",
-        "log1p",
-        "expm1",
-        "erf",
-        "erfc",
-        "sqrt",
-        "sin",
-        "cos",
-        "round",
-        "trunc",
-    ],
-)
-def test_one_argument(name: str, dtype: torch.dtype, tmp_path: Path) -> None:
+def test_one_argument(dtype: torch.dtype, tmp_path: Path) -> None:
     x = torch.linspace(0.05, 4, 16, dtype=dtype)
-    wanted = getattr(torch, name)(x.double()).to(dtype)
-    assert torch.allclose(computed(tmp_path, f"{name}(x)", x), wanted, rtol=4 * torch.finfo(dtype).eps, atol=0)
+    for name in ONE_ARGUMENT.split():
+        expected = getattr(torch, name)(x.double()).to(dtype)
+        assert torch.allclose(computed(tmp_path, f"{name}(x)", x), expected, rtol=4 * torch.finfo(dtype).eps, atol=0)
 
 
 @pytest.mark.parametrize(
