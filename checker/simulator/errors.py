@@ -23,11 +23,7 @@ class SimulationError(Exception):
 
 
 class Unsupported(Exception):
-    """The simulator cannot do this faithfully. The message says what to do instead."""
-
-
-class Refused(Exception):
-    """The hardware cannot do this. The message says why."""
+    """The simulator cannot do this faithfully, or the hardware cannot do it. The message says what to do instead, or why."""
 
 
 class DeviceAssertion(Exception):
@@ -41,7 +37,7 @@ def translate(error: Exception, line: int | None, program: tuple[int, int, int])
     match error:
         case MemoryError():
             status, message = "resource_limit", "a tile is too large: it needs more memory than there is."
-        case Unsupported() | Refused():
+        case Unsupported():
             message = str(error)
         case DeviceAssertion():
             message = f"an assertion failed in {phrases.program(program)}: {error}."

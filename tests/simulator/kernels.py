@@ -19,26 +19,6 @@ def row_softmax(x_ptr, y_ptr, stride_xm, stride_ym, N, BLOCK_N: tl.constexpr):
 
 
 @triton.jit
-def chunked_softmax(x_ptr, y_ptr, stride_xm, stride_ym, N, BLOCK_N: tl.constexpr):
-    row = tl.program_id(0)
-    x_ptr += row * stride_xm
-    m_i = -float("inf")
-    for start in range(0, N, BLOCK_N):
-        offs_n = start + tl.arange(0, BLOCK_N)
-        x = tl.load(x_ptr + offs_n, mask=offs_n < N, other=float("-inf"))
-        m_i = tl.maximum(m_i, tl.max(x, axis=0))
-    l_i = 0.0
-    for start in range(0, N, BLOCK_N):
-        offs_n = start + tl.arange(0, BLOCK_N)
-        x = tl.load(x_ptr + offs_n, mask=offs_n < N, other=float("-inf"))
-        l_i += tl.sum(tl.exp(x - m_i), axis=0)
-    for start in range(0, N, BLOCK_N):
-        offs_n = start + tl.arange(0, BLOCK_N)
-        x = tl.load(x_ptr + offs_n, mask=offs_n < N, other=float("-inf"))
-        tl.store(y_ptr + row * stride_ym + offs_n, tl.exp(x - m_i) / l_i, mask=offs_n < N)
-
-
-@triton.jit
 def online_softmax(x_ptr, y_ptr, stride_xm, stride_ym, N, BLOCK_N: tl.constexpr):
     row = tl.program_id(0)
     m_i = -float("inf")

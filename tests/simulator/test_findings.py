@@ -17,28 +17,19 @@ def unmasked(x_ptr, y_ptr, stride_xm, stride_ym, N, BLOCK_N: tl.constexpr):
     tl.store(y_ptr + row * stride_ym + offs_n, x, mask=offs_n < N)
 
 
-@triton.jit
-def stores_unmasked(x_ptr, y_ptr, N, BLOCK_N: tl.constexpr):
-    offs_n = tl.program_id(0) * BLOCK_N + tl.arange(0, BLOCK_N)
-    x = tl.load(x_ptr + offs_n, mask=offs_n < N, other=0.0)
-    tl.store(y_ptr + offs_n, x)
-
-
 def test_a_load_past_the_end():
     arguments = {"x_ptr": torch.randn(4, 12), "y_ptr": nans(4, 12), "stride_xm": 12, "stride_ym": 12, "N": 12}
     found = only(run(unmasked, (4,), ("y_ptr",), {"BLOCK_N": 16}, **arguments))
     assert (found.kind, found.tensor, found.program, found.count) == ("out_of_bounds_load", "x_ptr", (3, 0, 0), 4)
-    assert found.line == line_of(unmasked, "tl.load")
-    assert (found.elements[0], found.guard) == ((4, 0), None)
+    assert (found.line, found.elements[0], found.guard) == (line_of(unmasked, "tl.load"), (4, 0), None)
 
 
-def test_a_store_past_the_end_changes_nothing_there():
+def test_a_store_past_the_end_changes_nothing_there(tmp_path):
     memory = torch.zeros(40)
-    trace = run(stores_unmasked, (3,), ("y_ptr",), {"BLOCK_N": 16}, x_ptr=torch.ones(33), y_ptr=memory[:33], N=33)
-    found = only(trace)
+    kernel = kernel_of(tmp_path, "tl.store(y_ptr + offs + 16 * tl.program_id(0), x)")
+    found = only(run(kernel, (3,), ("y_ptr",), {}, x_ptr=torch.ones(16), y_ptr=memory[:33]))
     assert (found.kind, found.program, found.elements[0], found.count) == ("out_of_bounds_store", (2, 0, 0), (33,), 15)
-    assert memory[33:].eq(0).all()
-    assert memory[:33].eq(1).all()
+    assert memory.tolist() == [1.0] * 33 + [0.0] * 7
 
 
 def test_the_gap_of_a_strided_view():
@@ -76,18 +67,11 @@ def test_undefined_lanes_that_are_masked_afterwards(kind):
     assert {e.undefined for e in trace.events if e.kind == "load"} == {4}
 
 
-@triton.jit
-def undefined_stored_under_the_mask(x_ptr, y_ptr, N, BLOCK_N: tl.constexpr):
-    offs_n = tl.program_id(0) * BLOCK_N + tl.arange(0, BLOCK_N)
-    mask = offs_n < N
-    tl.store(y_ptr + offs_n, tl.load(x_ptr + offs_n, mask=mask) * 2, mask=mask)
-
-
-def test_undefined_lanes_that_are_never_stored():
-    x, y = torch.randn(37), nans(37)
-    trace = run(undefined_stored_under_the_mask, (3,), ("y_ptr",), {"BLOCK_N": 16}, x_ptr=x, y_ptr=y, N=37)
-    assert trace.findings == []
-    torch.testing.assert_close(y, 2 * x)
+def test_undefined_lanes_that_are_never_stored(tmp_path):
+    lines = "mask = offs < 10", "tl.store(y_ptr + offs, tl.load(x_ptr + offs, mask=mask) * 2, mask=mask)"
+    x, y = torch.randn(16), nans(10)
+    assert run(kernel_of(tmp_path, *lines), (1,), ("y_ptr",), {}, x_ptr=x, y_ptr=y).findings == []
+    torch.testing.assert_close(y, 2 * x[:10])
 
 
 @triton.jit
@@ -111,33 +95,19 @@ def test_undefined_lanes_through_a_dot(side, found):
     assert kinds(run(undefined_rows_of_a_dot, (1,), ("c_ptr",), {"B": 16, "SIDE": side}, **arguments)) == found
 
 
-@triton.jit
-def half(x_ptr, y_ptr, N, BLOCK_N: tl.constexpr):
-    row = tl.program_id(0)
-    offs_n = tl.arange(0, BLOCK_N)
-    mask = offs_n < N // 2
-    tl.store(y_ptr + row * N + offs_n, tl.load(x_ptr + row * N + offs_n, mask=mask, other=0.0), mask=mask)
-
-
-def test_unwritten_elements():
-    trace = run(half, (4,), ("y_ptr",), {"BLOCK_N": 16}, x_ptr=torch.randn(4, 12), y_ptr=nans(4, 12), N=12)
+def test_unwritten_elements(tmp_path):
+    kernel = kernel_of(tmp_path, "tl.store(y_ptr + 16 * tl.program_id(0) + offs, x, mask=offs < 6)")
+    trace = run(kernel, (4,), ("y_ptr",), {}, x_ptr=torch.randn(16), y_ptr=nans(4, 16))
     found = only(trace)
-    assert (found.kind, found.count, found.elements[0]) == ("unwritten", 24, (0, 6))
-    assert (trace.writers["y_ptr"].reshape(4, 12)[:, 6:] == -1).all()
+    assert (found.kind, found.count, found.elements[0]) == ("unwritten", 40, (0, 6))
+    assert (trace.writers["y_ptr"].reshape(4, 16)[:, 6:] == -1).all()
 
 
-@triton.jit
-def scribbles(x_ptr, y_ptr, N, BLOCK_N: tl.constexpr):
-    offs = tl.arange(0, BLOCK_N)
-    x = tl.load(x_ptr + offs, mask=offs < N, other=0.0)
-    tl.store(x_ptr + offs, x * 2, mask=offs < N)
-    tl.store(y_ptr + offs, x, mask=offs < N)
-
-
-def test_a_modified_input():
-    found = only(run(scribbles, (1,), ("y_ptr",), {"BLOCK_N": 8}, x_ptr=torch.randn(6), y_ptr=nans(6), N=6))
-    assert (found.kind, found.tensor, found.count) == ("modified_input", "x_ptr", 6)
-    assert found.line == line_of(scribbles, "x * 2")
+def test_a_modified_input(tmp_path):
+    kernel = kernel_of(tmp_path, "tl.store(x_ptr + offs, x * 2)", "tl.store(y_ptr + offs, x)")
+    found = only(run(kernel, (1,), ("y_ptr",), {}, x_ptr=torch.randn(16), y_ptr=nans(16)))
+    assert (found.kind, found.tensor, found.count) == ("modified_input", "x_ptr", 16)
+    assert found.line == line_of(kernel, "x * 2")
 
 
 @triton.jit
@@ -161,19 +131,13 @@ def test_where_a_nan_is_born():
     assert made_of(nans(6)).findings == []  # it came in with the input
 
 
-@triton.jit
-def nan_for_masked_lanes(x_ptr, y_ptr, N, BLOCK_N: tl.constexpr):
-    offs = tl.arange(0, BLOCK_N)
-    highest = tl.full([BLOCK_N], float("inf"), tl.float32)
-    filler = highest - highest
-    tl.store(y_ptr + offs, tl.load(x_ptr + offs, mask=offs < N, other=filler))
-
-
-def test_a_nan_that_masked_lanes_are_given_keeps_its_birth():
-    arguments = {"x_ptr": torch.ones(8), "y_ptr": torch.zeros(8), "N": 6}
-    found = only(run(nan_for_masked_lanes, (1,), ("y_ptr",), {"BLOCK_N": 8}, EXPLAIN, **arguments))
+def test_a_nan_that_masked_lanes_are_given_keeps_its_birth(tmp_path):
+    made = "filler = x / 0.0 - x / 0.0"
+    store = "tl.store(y_ptr + offs, tl.load(x_ptr + offs, mask=offs < 14, other=filler))"
+    kernel = kernel_of(tmp_path, made, store)
+    found = only(run(kernel, (1,), ("y_ptr",), {}, EXPLAIN, x_ptr=torch.ones(16), y_ptr=torch.zeros(16)))
     assert (found.kind, found.operation, found.count) == ("nan_born", "-", 2)
-    assert found.line == line_of(nan_for_masked_lanes, "highest - highest")
+    assert found.line == line_of(kernel, made)
 
 
 def test_a_nan_out_of_undefined_lanes_names_its_load():

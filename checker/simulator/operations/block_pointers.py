@@ -14,7 +14,7 @@ import numpy as np
 import triton.language as tl
 
 from checker.simulator import numerics
-from checker.simulator.errors import Refused
+from checker.simulator.errors import Unsupported
 from checker.simulator.operations.base import Operations
 from checker.simulator.trace import Guard
 from checker.simulator.values import Handle, Taint, merge_taint
@@ -149,7 +149,7 @@ class Descriptors(BlockPointers):
         is_signed: bool,
         padding: Any = None,
     ) -> Handle:
-        """Raises Refused for an alignment that the hardware cannot take."""
+        """Raises Unsupported for an alignment that the hardware cannot take."""
         nothing = [Handle(np.int32(0), tl.int32) for _ in shape]
         made = BlockHandle(base, shape, strides, nothing, block, padding)
         self.must_be_aligned(
@@ -166,9 +166,9 @@ class Descriptors(BlockPointers):
         return made
 
     def must_be_aligned(self, bytes: Any, message: str) -> None:
-        """Raises Refused, with the number of bytes in the message, if it is no multiple of `_ALIGNMENT`."""
+        """Raises Unsupported, with the number of bytes in the message, if it is no multiple of `_ALIGNMENT`."""
         if self.misaligned(bytes).any():
-            raise Refused(message.format(bytes))
+            raise Unsupported(message.format(bytes))
 
     def misaligned(self, bytes: Any) -> np.ndarray:
         """Whether this is no multiple of `_ALIGNMENT`, for one program or for each."""

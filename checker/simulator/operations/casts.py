@@ -27,9 +27,6 @@ class Casts(Operations):
     def get_all_ones_value(self, type_: Any) -> Handle:
         return Handle(numerics.constant(-1, self.element(type_)), type_.scalar)
 
-    def get_cache_policy(self, *_: Any, **__: Any) -> None:
-        return None
-
     def _cast(self, arg: Handle, to: Any, *_: Any) -> Handle:
         handle = Handle(numerics.cast(arg.data, self.element(to)), to.scalar, arg.taint)
         if self.nan_origin is not None and isnan(handle.data).any():

@@ -223,6 +223,7 @@ FINDINGS = {
         "tl.store(y_ptr + row, tl.where(y == y, 1.0, 2.0))",
     ],
     "one loads what another stored": ["tl.store(y_ptr + row, 1.0)", "tl.store(y_ptr + row, tl.load(y_ptr) * 0 + 1)"],
+    "a barrier is missing": ["tl.store(y_ptr + row, 1.0)", "tl.store(y_ptr + row, 2 * tl.load(y_ptr + row))"],
     "an input is stored to": ["tl.store(x_ptr + row * N + offs, x, mask=length > 4)", "tl.store(y_ptr + row, 1.0)"],
     "undefined lanes": ["x = tl.load(x_ptr + row * N + offs, mask=offs < length)", "tl.store(y_ptr + row, tl.sum(x))"],
     "an undefined condition": [
@@ -328,22 +329,6 @@ def test_rows_that_are_taken_to_lie_far_apart(wide):
     assert both_ways(copy_rows, near, told) == [True, wide]
 
 
-@triton.jit
-def stored_and_loaded(x_ptr, y_ptr, WAITS, BLOCK: tl.constexpr):
-    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    tl.store(y_ptr + offs, tl.load(x_ptr + offs))
-    if WAITS > 0:
-        tl.debug_barrier()
-    tl.store(y_ptr + offs, 2 * tl.load(y_ptr + offs))
-
-
-def test_a_launch_in_which_a_barrier_is_missing_runs_by_itself():
-    launches = [
-        (
-            f"{waits} barriers",
-            Launch((2,), {"x_ptr": torch.ones(16), "y_ptr": nans(16), "WAITS": waits}, {"BLOCK": 8}, ("y_ptr",)),
-        )
-        for waits in (0, 2)
-    ]
-    difference = compared_launches(stored_and_loaded, launches)
-    assert (difference.problems, difference.together, difference.clean) == ([], [False, True], 1)
+def test_a_barrier_lets_a_program_load_what_it_stored(tmp_path):
+    lines = "tl.store(y_ptr + row, 1.0)", "tl.debug_barrier()", "tl.store(y_ptr + row, 2 * tl.load(y_ptr + row))"
+    assert both_ways(statements(tmp_path, *lines), rows([3, 9])) == [True]
