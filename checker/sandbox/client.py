@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Collection, Iterator
 from pathlib import Path
+from typing import Self
 
 from checker.sandbox import linux
 from checker.sandbox.isolation import CACHE, ROOT, Limits
@@ -296,7 +297,7 @@ class Jobs:
         self.limits, self.cache, self.width, self._worker = limits, cache, width, worker
         self._idle: dict[bytes, list[Job]] = {}
 
-    def __enter__(self) -> Jobs:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

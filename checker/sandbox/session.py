@@ -47,9 +47,6 @@ class Session(Jobs):
         super().__init__(worker, limits, cache, width)
         self._compiled = compiled
 
-    def __enter__(self) -> Session:
-        return self
-
     def compile(
         self, kernel: KernelSource, requests: Sequence[CompileRequest], *, aside: bool = False
     ) -> Iterator[CompileResult]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from checker.puzzle import Launch
+from checker.puzzle import Launch, Scalar
 from checker.sandbox.protocol import ProtocolError
 from checker.sandbox.tasks import LaunchArguments, Launches, Storage, View
 from checker.simulator.trace import SimulateOptions, Trace
@@ -109,30 +109,26 @@ def _describe(launch: Launch, end: int) -> tuple[LaunchArguments, list[torch.Unt
     places: list[Storage] = []
     sources: list[torch.UntypedStorage] = []
     numbers: dict[int, int] = {}
-    views: dict[str, View] = {}
-    tensors = {name: value for name, value in launch.arguments.items() if isinstance(value, torch.Tensor)}
-    for name, tensor in tensors.items():
-        storage = tensor.detach().cpu().untyped_storage()
+    arguments: dict[str, View | Scalar] = {}
+    for name, value in launch.arguments.items():
+        if not isinstance(value, torch.Tensor):
+            arguments[name] = value
+            continue
+        storage = value.detach().cpu().untyped_storage()
         number = numbers.get(storage.data_ptr()) if storage.nbytes() else None
         if number is None:
             number = numbers[storage.data_ptr()] = len(places)
             places.append(Storage(end, storage.nbytes()))
             sources.append(storage)
             end += -(-storage.nbytes() // _PAGE) * _PAGE + _PAGE
-        dtype = str(tensor.dtype).removeprefix("torch.")
-        views[name] = View(number, dtype, tuple(tensor.shape), tuple(tensor.stride()), int(tensor.storage_offset()))
+        dtype = str(value.dtype).removeprefix("torch.")
+        arguments[name] = View(number, dtype, tuple(value.shape), tuple(value.stride()), int(value.storage_offset()))
     plain: dict[str, Any] = {}
     for name in _PLAIN:
-        value = getattr(launch, name)
-        plain[name] = dict(value) if isinstance(value, Mapping) else value
-    description = LaunchArguments(
-        grid=tuple(int(n) for n in launch.grid),
-        parameters=tuple(launch.arguments),
-        scalars={n: value for n, value in launch.arguments.items() if not isinstance(value, torch.Tensor)},
-        views=views,
-        storages=tuple(places),
-        **plain,
-    )
+        held = getattr(launch, name)
+        plain[name] = dict(held) if isinstance(held, Mapping) else held
+    grid = tuple(int(n) for n in launch.grid)
+    description = LaunchArguments(grid=grid, arguments=arguments, storages=tuple(places), **plain)
     return description, sources, end
 
 
@@ -149,8 +145,10 @@ def attach(message: Launches, fd: int) -> list[Launch]:
 
 def _attached(message: LaunchArguments, memory: mmap.mmap) -> Launch:
     storages = [_bytes(memory, place) for place in message.storages]
-    tensors = {name: _view(view, storages[view.storage]) for name, view in message.views.items()}
-    arguments = {name: tensors[name] if name in tensors else message.scalars[name] for name in message.parameters}
+    arguments = {
+        name: _view(value, storages[value.storage]) if isinstance(value, View) else value
+        for name, value in message.arguments.items()
+    }
     return Launch(grid=message.grid, arguments=arguments, **{name: getattr(message, name) for name in _PLAIN})
 
 

@@ -49,12 +49,10 @@ class View(msgspec.Struct):
 
 
 class LaunchArguments(msgspec.Struct):
-    """A launch (see `checker.puzzle.Launch`) whose bytes are in a shared file. `parameters` keep the launch's order."""
+    """A launch (see `checker.puzzle.Launch`) whose bytes are in a shared file."""
 
     grid: tuple[int, ...]
-    parameters: tuple[str, ...]
-    scalars: Mapping[str, Scalar]
-    views: Mapping[str, View]
+    arguments: Mapping[str, View | Scalar]
     storages: tuple[Storage, ...]
     meta: Mapping[str, Scalar]
     outputs: tuple[str, ...]
@@ -62,6 +60,10 @@ class LaunchArguments(msgspec.Struct):
     far: Mapping[str, tuple[int, ...]]
     skipped: tuple[int, int, int]
     begins: Mapping[str, int]
+
+    @property
+    def views(self) -> dict[str, View]:
+        return {name: value for name, value in self.arguments.items() if isinstance(value, View)}
 
 
 class Launches(Message):
