@@ -21,9 +21,7 @@ import pytest
 from nbclient import NotebookClient
 
 from checker.course import LADDER
-from checker.puzzle import Puzzle
 from classroom.workshop.executed import fill_in
-from tools.mutants.sources import function_of
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = (ROOT / "CONTRIBUTING.md").read_text()
@@ -169,26 +167,6 @@ def test_every_path_it_names_exists(page: str) -> None:
     made = {"puzzles/double.py", "notebooks/09_double.ipynb"}  # by `make sync`
     made |= {"tests/misconceptions/correct/double.md"}  # "if you like": the example leaves it out
     assert [path for path in paths if not ((ROOT / path).exists() or (EXAMPLE / path).exists() or path in made)] == []
-
-
-# ------------------------------------------------------------------------------------------------------ every puzzle
-
-
-@pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
-class TestEveryPuzzle:
-    def test_has_its_files(self, puzzle: Puzzle) -> None:
-        assert (ROOT / "solutions" / f"{puzzle.name}.py").is_file()
-        assert (ROOT / "checker/course" / f"{puzzle.name}.py").is_file()
-
-    def test_names_what_it_should_name(self, puzzle: Puzzle) -> None:
-        tree = ast.parse((ROOT / "solutions" / f"{puzzle.name}.py").read_text())
-        kernel = function_of(tree, puzzle.kernel)
-        assert puzzle.kernel == f"{puzzle.name}_kernel"
-        assert tuple(argument.arg for argument in kernel.args.args) == puzzle.parameters
-
-    def test_its_stub_is_in_its_notebook(self, puzzle: Puzzle) -> None:
-        assert f"{{{{stub {puzzle.name}}}}}" in (ROOT / "notebooks/src" / f"{puzzle.notebook}.md").read_text()
-        assert (ROOT / "notebooks" / f"{puzzle.notebook}.ipynb").is_file()
 
 
 def mentions(names: set[str]) -> Iterator[str]:

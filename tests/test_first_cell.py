@@ -79,10 +79,6 @@ class TestInstallation:
         for name, version in self.OWN.items():
             assert [a for a in arguments if colab.name_of(a) == name] == [f"{name}=={version}"]
 
-    def test_asks_for_everything_else(self) -> None:
-        arguments = colab.pip_arguments(self.REQUIREMENTS, self.OWN)
-        assert {colab.name_of(r) for r in self.REQUIREMENTS} == {colab.name_of(a) for a in arguments[2:]}
-
     def test_never_fetches_a_triton_of_its_own(self) -> None:
         arguments = colab.pip_arguments(self.REQUIREMENTS, {})
         assert not [a for a in arguments if colab.name_of(a) in colab.COLABS_OWN]
@@ -152,11 +148,6 @@ class TestAddress:
     def test_of_origins_only_a_public_one_counts(self, course: Path, url: str, taken: str) -> None:
         self.origin(course, url)
         assert self.clones(course) == taken
-
-    def test_a_check_asks_no_origin(self, course: Path) -> None:
-        assert self.clones(course) == ""
-        self.origin(course, f"{ADDRESS}.git")
-        assert sync.main(["--root", str(course), "--check"]) == 0
 
     def test_what_cannot_be_cloned_is_refused(self, course: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert self.clones(course, "--repository", "git@github.com:me/course", status=1) == ""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from checker.compiler import CompileRequest, CompileResult, Dot, SharedTile, TensorCore, compile_kernel
-from checker.compiler.facts import bytes_in_flight, dots, facts_of, shared_tiles, tensor_cores
+from checker.compiler.facts import dots, facts_of, shared_tiles, tensor_cores
 from checker.compiler.occupancy import occupancy
 from tests.simulator.launching import HEAD, loaded
 
@@ -69,17 +69,6 @@ def test_an_a100_multiplies_with_mma_from_swizzled_tiles(
     assert int(result.facts["shared_bytes"]) > 0
 
 
-def test_consecutive_loops_reuse_the_bytes_in_flight() -> None:
-    alias = "#shared = #ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [1, 0]}>"
-    kept = "    %{0} = ttg.local_alloc : () -> !ttg.memdesc<3x64x64xf16, #shared, #smem, mutable>"
-    back = "    ttg.local_dealloc %{0} : !ttg.memdesc<3x64x64xf16, #shared, #smem, mutable>"
-    after_each_other = [alias, kept.format(1), back.format(1), kept.format(2), back.format(2)]
-    at_once = [alias, kept.format(1), kept.format(2), back.format(1)]
-    stage = 64 * 64 * 2
-    assert bytes_in_flight("\n".join(after_each_other)) == 2 * stage
-    assert bytes_in_flight("\n".join(at_once)) == 4 * stage
-
-
 def test_an_h100_multiplies_with_wgmma(tmp_path: Path) -> None:
     result = product(tmp_path, 90, "fp16")
     assert {(c.name, c.shape) for c in result.tensor_cores} == {("wgmma.mma_async", "m64n64k16")}
@@ -87,17 +76,6 @@ def test_an_h100_multiplies_with_wgmma(tmp_path: Path) -> None:
     assert result.tiles
     assert {(t.kind, t.swizzle_bytes) for t in result.tiles} == {("nvmma_shared", 128)}
     assert result.facts["tma_copies"] == 0
-
-
-def test_a_small_tile_on_an_h100_falls_back_to_mma(tmp_path: Path) -> None:
-    result = product(tmp_path, 90, "fp16", 32)
-    assert {c.name for c in result.tensor_cores} == {"mma.sync"}
-
-
-def test_ieee_products_use_no_tensor_core(tmp_path: Path) -> None:
-    result = product(tmp_path, 80, "fp32", 32, "ieee")
-    assert result.tensor_cores == ()
-    assert [d.tensor_core for d in result.dots] == [False]
 
 
 TTGIR = """#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>

@@ -40,11 +40,6 @@ N = 4096
 FEW = 64  # bytes, of some 600 in registers
 
 
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "triton-cache"))
-
-
 @dataclass(frozen=True)
 class Built:
     """The compiler's and the assembler's output for one kernel."""

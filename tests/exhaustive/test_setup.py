@@ -1,4 +1,4 @@
-"""The long tests beside `tests/test_setup.py`."""
+"""Without a network, set-up says so, and can be tried again."""
 
 from __future__ import annotations
 

@@ -47,20 +47,6 @@ def test_an_h100_is_all_ok() -> None:
     assert examine(H100).summary == "Everything works here: simulator, compiler, GPU and timing."
 
 
-def test_a_missing_gpu_is_only_a_note() -> None:
-    works_here, needs_one = finding(LAPTOP, "GPU").message.split("Only")
-    assert "every puzzle can be passed" in works_here
-    assert "`bench` and the speed medals need a GPU" in needs_one
-    assert [f.what for f in examine(LAPTOP) if f.level != "ok"] == ["GPU"]
-
-
-def test_a_note_does_not_look_like_a_warning() -> None:
-    page = examine(LAPTOP).panel.html()
-    assert "· note" in page
-    assert "! " not in page
-    assert "! warning" in examine(replace(LAPTOP, jupyter=None)).panel.html()
-
-
 FINDINGS: dict[str, tuple[Machine, str, str, list[str], str]] = {
     "no GPU": (LAPTOP, "GPU", "note", [], ""),
     "no GPU in Colab": (replace(LAPTOP, colab=True), "GPU", "note", ["Change runtime type"], ""),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import pytest
 import torch
@@ -49,15 +48,6 @@ class TestCompare:
             launch = timed_launch(puzzle, solution(puzzle.name), large)
             assert math.prod(launch.grid) >= 1024, puzzle.name
             assert max(t.numel() for t in launch.arguments.values() if isinstance(t, torch.Tensor)) <= lab.LARGEST
-
-    def test_all_puzzles_grow_by_the_same_factor(self):
-        puzzles = [PUZZLES["flash_attention_heads"], PUZZLES["flash_attention_v1"]]
-        small = [puzzle.film.case for puzzle in puzzles]
-        wide = [small[0], replace(small[1], sizes={**small[1].sizes, "N_Q": 1 << 14})]
-        assert lab.growth(puzzles, small) == lab.GROWN
-        times = lab.growth(puzzles, wide)
-        assert times == lab.LARGEST // (16 << 14)
-        assert lab.grown(wide[1], times)[1].sizes == {"H": times, "N_Q": 1 << 14, "N_KV": 64, "D": 16}
 
     def test_a_kernel_is_timed_in_its_own_configuration_except_for_named_sizes(self, space):
         path, puzzle = space.solution_file("online_softmax"), PUZZLES["online_softmax"]
@@ -143,12 +133,6 @@ class TestFigures:
         assert "*" not in kernel.label
         assert kernel.counted == kernel.predicted
 
-    def test_small_tiles_that_compile_are_counted(self):
-        """Queries in tiles of 8 are padded by the tensor cores; a recurrent kernel has no `tl.dot` at all."""
-        assert bytes_moved("linear_attention", [{"BLOCK_M": 8}]) == bytes_moved("linear_attention", [{}])
-        narrow, wide = bytes_moved("causal_linear_attention", [{"BLOCK_V": 4}, {"BLOCK_V": 16}])
-        assert wide < narrow
-
     def test_bytes_at_several_sizes_follow_from_the_tiles(self):
         """Queries outside: Q and O once, K and V once per tile of queries; keys outside as its budget says."""
         sizes = [{"N_Q": n, "N_KV": n, "D": 16, "BLOCK_M": 16, "BLOCK_N": 16} for n in (32, 48)]
@@ -165,13 +149,6 @@ class TestFigures:
         dots, lanes = 2 * (2 * 16 * tile), 5 * tile + 16 * 5 + 16 * 16
         assert operations("flash_attention", [sizes]) == [pairs * (dots + lanes) + 2 * 16 * 16]
 
-    def test_an_error_covers_the_whole_output(self):
-        """The root mean square, against the reference from the rounded inputs: recomputed here from the kernel's own output."""
-        sizes = [{"M": 3, "N": n, "BLOCK_N": 16} for n in (16, 50)]
-        exact, coarse = errors("online_softmax", sizes), errors("online_softmax", sizes, dtype="bfloat16")
-        assert all(0 < e < 1e-6 for e in exact)
-        assert all(2**-11 < e < 2**-8 for e in coarse), "rounding the output to 8 bits of mantissa"
-
     def test_an_error_is_relative_and_hides_no_nan(self):
         one, inf, nan = torch.ones(2), torch.inf, torch.nan
         assert relative_error(torch.tensor([3.0, 5.0]), torch.tensor([3.0, 4.0])) == pytest.approx((1 / 25) ** 0.5)
@@ -179,14 +156,6 @@ class TestFigures:
         assert math.isnan(relative_error(torch.tensor([nan, 1.0]), one))
         assert relative_error(torch.zeros(2), torch.zeros(2)) == 0
         assert relative_error(one, torch.zeros(2)) == inf
-
-    def test_flags_are_sizes_too(self):
-        """Causal, only the tiles on and below the diagonal are needed: 3 of 4."""
-        sizes = {"N_Q": 32, "N_KV": 32, "BLOCK_M": 16, "BLOCK_N": 16}
-        whole, causal = bytes_moved("flash_attention_heads", [{**sizes, "IS_CAUSAL": flag} for flag in (False, True)])
-        assert whole - causal == 2 * 16 * 16 * 4, "one tile of keys and one of values"
-        (error,) = errors("flash_attention_heads", [{**sizes, "IS_CAUSAL": False}], output="lse_ptr")
-        assert error < 1e-3
 
     @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here, and the times are tested below")
     def test_without_a_gpu_nothing_is_timed_but_sizes_are_checked(self):

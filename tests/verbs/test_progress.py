@@ -164,10 +164,6 @@ class TestWorkspace:
             (tmp_path / folder).mkdir(parents=True)
         assert workspace.find(tmp_path / start).root == tmp_path
 
-    def test_the_environment_variable_wins(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv(workspace.HOME_VARIABLE, str(tmp_path / "drive"))
-        assert workspace.find(tmp_path).root == tmp_path / "drive"
-
     def test_a_replaced_file_keeps_its_permissions(self, tmp_path: Path) -> None:
         file = tmp_path / "row_softmax.py"
         file.write_text("old")

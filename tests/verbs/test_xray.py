@@ -85,11 +85,6 @@ def test_a_bad_choice_is_refused(choices: dict[str, Any], table_cells: str) -> N
         case_to_compile(ROW, choices)
 
 
-def test_a_size_that_the_puzzle_refuses_is_a_usage_error() -> None:
-    with pytest.raises(UsageError, match="D is 16, 32, 64 or 128, not 20"):
-        xray_panel(PUZZLES["linear_attention"], solution("linear_attention"), {"D": 20})
-
-
 @pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
 def test_the_default_is_a_case_as_a_gpu_sees_it(puzzle: Any) -> None:
     assert realistic_case(puzzle).devices in ({"gpu"}, {"bench"})
@@ -158,23 +153,12 @@ def test_tensor_cores_of_each_generation() -> None:
     assert "the 128-byte swizzle of the tensor cores" in hopper
 
 
-def test_an_h100_that_falls_back_to_mma_says_what_wgmma_needs() -> None:
-    core = TensorCore("mma.sync", "m16n8k16", "f16", 4)
-    old = result("H100", dots=(Dot(32, 32, 32, "f16", True),), tensor_cores=(core,))
-    assert any("wgmma needs tiles of at least 64 rows" in s for s in sentences({"H100": old}))
-
-
 def test_few_warps_name_the_resource_that_runs_out() -> None:
     narrow = result("A100", facts={"shared_bytes": 80 * 1024})
     assert cells({"A100": narrow})["programs on one SM"] == ["2 (8/64 warps)"]
     assert cells({"A100": narrow})["limited by"] == ["shared memory"]
     text = sentences({"A100": narrow, "H100": result("H100")})
     assert any(s.startswith("Only 2 programs at a time fit on an SM of the A100 (8 of 64 warps)") for s in text)
-
-
-def test_a_full_multiprocessor_is_limited_by_nothing() -> None:
-    full = result("A100", facts={"registers": 32, "shared_bytes": 0})
-    assert cells({"A100": full})["limited by"] == ["nothing (full)"]
 
 
 def test_the_shell_takes_the_same_choices(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,12 +1,10 @@
-"""A learner in notebook 01: a wrong kernel and its diagnosis, an endless one, unrun edits, hints, and the way on."""
+"""A learner in notebook 01: a wrong kernel and its diagnosis, unrun edits, and the way on."""
 
 from __future__ import annotations
 
 import pytest
 from playwright.sync_api import Locator, expect
 
-from checker.course import LADDER
-from checker.verbs.ipython import QUEUED
 from tests.browser.lab import Notebook
 from tests.browser.test_row_softmax import CHECK_CELL, SOLUTION, STEM, STUB_CELL
 
@@ -45,16 +43,6 @@ def test_masked_lanes_that_hold_zero_are_diagnosed(notebook: Notebook) -> None:
     expect(film.locator(".marks button")).to_have_count(1)
 
 
-def test_endless_loop_ends_as_a_timeout_and_the_notebook_goes_on(notebook: Notebook) -> None:
-    endless = SOLUTION.replace("    m_i = tl.max", "    i = 0\n    while i < N:\n        i = i * 1\n    m_i = tl.max")
-    assert endless != SOLUTION
-    card = checked(notebook, endless)
-    expect(card).to_contain_text("took too long")
-    expect(card.locator(".gates")).to_contain_text("values: took too long")
-
-    expect(checked(notebook, SOLUTION)).to_have_class("tbt-card good")
-
-
 def test_a_cell_that_was_edited_and_not_run_is_not_shown_green(notebook: Notebook) -> None:
     notebook.write(STUB_CELL, SOLUTION)
     notebook.run(STUB_CELL)
@@ -69,20 +57,6 @@ def test_a_cell_that_was_edited_and_not_run_is_not_shown_green(notebook: Noteboo
 
     notebook.run(STUB_CELL)
     expect(notebook.run(CHECK_CELL).locator(".tbt-card.bad")).to_be_visible()
-
-
-def test_run_all_uses_up_no_hint(notebook: Notebook) -> None:
-    notebook.page.locator(".lm-MenuBar-itemLabel", has_text="Run").first.click()
-    notebook.page.locator(".lm-Menu-itemLabel", has_text="Run All Cells").first.click()
-    hint = notebook.cell("hint(row_softmax_kernel)")
-    expect(hint.locator(".jp-Cell-outputArea")).to_contain_text("no hint was used up", timeout=240_000)
-    expect(notebook.cell("progress()").locator(".jp-Cell-outputArea")).to_contain_text(
-        f"0 of {len(LADDER)}", timeout=240_000
-    )
-
-    notebook.wait_until_idle()
-    notebook.page.wait_for_timeout(2_000 * QUEUED)  # who reads an output first does not run the next cell at once
-    expect(notebook.run("hint(row_softmax_kernel)")).to_contain_text("Hint 1 of 3")
 
 
 def test_a_green_card_leads_to_the_next_notebook(notebook: Notebook) -> None:

@@ -1,4 +1,4 @@
-"""The long tests beside `tests/compiler/test_launch_keys.py`."""
+"""What the compile gate compiled is found again by the launch on a GPU: otherwise every check there waits for the compiler twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The long tests beside `tests/verbs/test_notebook.py`."""
+"""What stands below a cell when something went wrong: edited, stopped, undefined or unrun cells are never judged by an older kernel."""
 
 from __future__ import annotations
 

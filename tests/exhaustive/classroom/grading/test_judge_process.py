@@ -1,4 +1,4 @@
-"""The long tests beside `tests/classroom/grading/test_judge_process.py`."""
+"""A judge that dies takes no verdict of the class with it, and one that always dies gives up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The long tests beside `tests/classroom/grading/test_judging.py`."""
+"""A run of a class that is stopped goes on where it was, and no verdict is judged twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The long tests beside `tests/classroom/grading/test_platforms.py`."""
+"""A real nbgrader gives the points that the grader gives."""
 
 from __future__ import annotations
 

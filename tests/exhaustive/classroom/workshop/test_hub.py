@@ -1,4 +1,4 @@
-"""The long tests beside `tests/classroom/workshop/test_hub.py`."""
+"""A real JupyterHub runs the board as a service, and lets nobody teach who may not."""
 
 from __future__ import annotations
 

@@ -1,3 +1,0 @@
-"""The fixtures of `tests/browser`."""
-
-from tests.browser.conftest import browser, lab, notebook, page  # noqa: F401
