@@ -1,17 +1,15 @@
 """How a notebook reports to the live board: `report` appends an event to a file, and a background thread posts the file's new lines.
 
 `.tile-by-tile/workshop/` holds two files: `class.json`, a `Membership`, and `spool.jsonl`, which only ever grows, one event per line.
-Nothing here waits for the network except `join`, `leave` and the thread.
+In a notebook, nothing here waits for the network except `join`, `leave` and the thread.
 """
 
 from __future__ import annotations
 
 import contextlib
 import http.client
-import math
 import os
 import random
-import subprocess
 import sys
 import threading
 import time
@@ -45,7 +43,6 @@ HEARTBEAT = 15.0  # seconds between two posts when there is nothing to report
 PATIENCE = 2.0  # seconds to wait for an answer to a post
 SLOWEST = 60.0  # the longest pause between two tries, in seconds
 OVERDUE = 30.0  # seconds after which the learner hears that a result is still undelivered
-DETACHED_FOR = 60.0  # seconds that a shell's background process keeps trying
 MAX_ANSWER = 1 << 20
 
 
@@ -139,10 +136,8 @@ class Box:
 
     def overdue(self) -> int:
         """How many results wait for the board, or 0 if the oldest has not waited long."""
-        oldest, _ = self.unsent(most=1)
-        if not oldest or time.time() - oldest[0].at <= OVERDUE:
-            return 0
-        return len(self.unsent(most=sys.maxsize)[0])
+        waiting, _ = self.unsent(most=sys.maxsize)
+        return len(waiting) if waiting and time.time() - waiting[0].at > OVERDUE else 0
 
     def take_messages(self) -> list[Message]:
         """The instructor's messages that nobody has read yet. Each is returned once."""
@@ -203,18 +198,17 @@ def leave(box: Box) -> Membership | None:
 
 
 def report(box: Box, event: Event, stays: bool) -> None:
-    """Store an event and have it posted. Never waits for the network and never raises.
+    """Store an event and have it posted. Never raises.
 
-    `stays` says whether this process lives on, as a notebook does; a shell's does not, so it leaves a process behind that posts.
+    `stays` says whether this process lives on, as a notebook does, so that its thread can post. A shell posts at once, or else with
+    its next event.
     """
-    with contextlib.suppress(OSError):  # a full disk must not spoil a verdict
+    with contextlib.suppress(OSError, NotAllowed):  # a full disk or a missing board must not spoil a verdict
         box.append(event)
         if stays:
             reporter(box).wake()
         else:
-            command = [sys.executable, "-m", __spec__.name, str(box.folder)]
-            quiet = subprocess.DEVNULL
-            subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)
+            deliver(box)
 
 
 def deliver(box: Box) -> bool:
@@ -233,12 +227,9 @@ def deliver(box: Box) -> bool:
             if refused.status in (401, 410):  # the class is over, or does not know this learner any more
                 with box.changing() as stored:
                     stored.left = True
-            if refused.status != 400 or not events:
+            if refused.status != 400:
                 raise
-            events, end = box.unsent(most=1)  # a board of another version rejects one of them: skip it, post the others
-            with contextlib.suppress(NotAllowed):
-                _post_events(membership, events)
-            reply = ReportReply(0)
+            reply = ReportReply(0)  # a board of another version rejects these events for good, so skip them
         if events or reply.messages:
             with box.changing() as stored:
                 if stored.joined.who != membership.joined.who:  # meanwhile the learner joined another class
@@ -258,10 +249,10 @@ def _post_events(membership: Membership, spooled: list[SpooledEvent]) -> ReportR
     return _decoded(answer, ReportReply)
 
 
-def keep_delivering(box: Box, news: threading.Event, until: float = math.inf) -> None:
-    """Post new events as they come while the class lasts; with `until` (by the monotonic clock), stop once all are delivered."""
+def keep_delivering(box: Box, news: threading.Event) -> None:
+    """Post new events as they come while the class lasts."""
     failures = 0
-    while box.membership() is not None and time.monotonic() < until:
+    while box.membership() is not None:
         news.clear()
         try:
             more = deliver(box)
@@ -272,12 +263,7 @@ def keep_delivering(box: Box, news: threading.Event, until: float = math.inf) ->
             time.sleep(min(2.0**failures, SLOWEST) * random.uniform(0.5, 1.0))
         else:
             failures = 0
-            if more:
-                time.sleep(1.0)
-            elif until < math.inf:
-                return
-            else:
-                news.wait(HEARTBEAT * random.uniform(0.8, 1.2))
+            news.wait(1.0 if more else HEARTBEAT * random.uniform(0.8, 1.2))
 
 
 @dataclass
@@ -341,7 +327,3 @@ def _decoded(answer: bytes, kind: type[Any]) -> Any:
         return msgspec.json.decode(answer, type=kind)
     except msgspec.DecodeError:
         raise NotReached("something else answers there") from None
-
-
-if __name__ == "__main__":
-    keep_delivering(Box(Path(sys.argv[1])), threading.Event(), until=time.monotonic() + DETACHED_FOR)
