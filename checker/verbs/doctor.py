@@ -19,10 +19,6 @@ from checker.view import display
 from checker.view.panel import Cell, Panel
 
 TORCH, TRITON = "2.13.0", "3.7.1"  # the pair in constraints.txt
-TRITON_FROM, TRITON_BELOW = (3, 6), (3, 10)
-TORCH_FROM = (2, 10)
-NUMPY_FROM = (2, 0)
-ML_DTYPES_FROM = (0, 5)
 PYTHON_FROM = (3, 11)
 PAIR = f'"torch=={TORCH}" "triton=={TRITON}"'
 
@@ -122,17 +118,8 @@ def _python(machine: Machine) -> Iterator[Answer]:
 
 
 def _torch(machine: Machine) -> Iterator[Answer]:
-    if machine.torch is None:
-        more = "" if machine.system == "Linux" else " The course uses it for tensors and references, without a GPU."
-        yield "problem", f"torch is not installed.{more}", _pip(machine, f'"torch=={TORCH}"')
-    elif machine.torch_error:
-        message = f"torch {machine.torch} is installed but importing it fails: {machine.torch_error}"
-        yield "problem", message, _pip(machine, f'--force-reinstall "torch=={TORCH}"')
-    elif _version(machine.torch) < TORCH_FROM:
-        message = f"torch {machine.torch} is too old; the course needs 2.10 or newer and is tested with {TORCH}."
-        yield "problem", message, _pip(machine, PAIR)
-    else:
-        yield "ok", machine.torch
+    packages = PAIR if machine.system == "Linux" else f'"torch=={TORCH}"'
+    return _tested(machine, "torch", machine.torch, machine.torch_error, ("2.10", "3", TORCH), packages)
 
 
 def _triton(machine: Machine) -> Iterator[Answer]:
@@ -149,51 +136,42 @@ def _triton(machine: Machine) -> Iterator[Answer]:
             f"machine. {reading}"
         )
         yield "problem", message
-    elif machine.triton is None:
-        yield "problem", "Triton is not installed.", _pip(machine, PAIR)
-    elif machine.triton_error:
-        message = f"Triton {machine.triton} is installed but importing it fails: {machine.triton_error}"
-        yield "problem", message, _pip(machine, f"--force-reinstall {PAIR}")
-    elif not TRITON_FROM <= _version(machine.triton)[:2] < TRITON_BELOW:
-        side = "too old" if _version(machine.triton)[:2] < TRITON_FROM else "newer than the simulator knows"
-        message = f"Triton {machine.triton} is {side}: the course works with 3.6 to 3.9 and is tested with {TRITON}."
-        yield "problem", message, _pip(machine, PAIR)
     else:
-        yield "ok", machine.triton
+        yield from _tested(machine, "Triton", machine.triton, machine.triton_error, ("3.6", "3.10", TRITON), PAIR)
 
 
-def _numpy(machine: Machine) -> Iterator[Answer]:
-    if machine.numpy is None:
-        yield "problem", "numpy is not installed.", _pip(machine, '"numpy>=2.0"')
-    elif _version(machine.numpy) < NUMPY_FROM:
-        message = f"numpy {machine.numpy} is too old; the course needs 2.0 or newer."
-        yield "problem", message, _pip(machine, '"numpy>=2.0"')
-    elif machine.triton and _version(machine.triton)[:2] == (3, 6) and _version(machine.numpy)[:2] >= (2, 4):
+def _tested(
+    machine: Machine, name: str, version: str | None, error: str, versions: tuple[str, str, str], packages: str
+) -> Iterator[Answer]:
+    """On a package that the course takes from one version to below another, and is tested with a third."""
+    oldest, below, tested = versions
+    if version is None:
+        yield "problem", f"{name} is not installed.", _pip(machine, packages)
+    elif error:
+        message = f"{name} {version} is installed but importing it fails: {error}"
+        yield "problem", message, _pip(machine, f"--force-reinstall {packages}")
+    elif not _version(oldest) <= _version(version) < _version(below):
+        side = "too old" if _version(version) < _version(oldest) else "newer than the simulator knows"
         message = (
-            f"The course works with numpy {machine.numpy} and Triton {machine.triton}, but Triton's own interpreter "
-            "(TRITON_INTERPRET=1) does not: there, a loop such as `for start in range(0, N, BLOCK_N)` raises `TypeError: only "
-            "0-dimensional arrays can be converted to Python scalars`. Triton 3.7 fixed this. If you use that interpreter:"
+            f"{name} {version} is {side}: the course works with {oldest} to below {below} and is tested with {tested}."
         )
-        yield "warning", message, _pip(machine, '"numpy<2.4"')
+        yield "problem", message, _pip(machine, packages)
     else:
-        yield "ok", machine.numpy
+        yield "ok", version
 
 
-def _ml_dtypes(machine: Machine) -> Iterator[Answer]:
-    install = _pip(machine, '"ml_dtypes>=0.5"')
-    if machine.ml_dtypes is None:
-        message = "ml_dtypes is not installed; the simulator needs it for bfloat16."
-        yield "problem", message, install
-    elif _version(machine.ml_dtypes) < ML_DTYPES_FROM:
-        message = f"ml_dtypes {machine.ml_dtypes} is too old; the course needs 0.5 or newer."
-        yield "problem", message, install
-    else:
-        yield "ok", machine.ml_dtypes
+def _needed(name: str, oldest: str, without: str) -> Callable[[Machine], Iterator[Answer]]:
+    def check(machine: Machine) -> Iterator[Answer]:
+        version: str | None = getattr(machine, name)
+        install = _pip(machine, f'"{name}>={oldest}"')
+        if version is None:
+            yield "problem", f"{name} is not installed; without it, {without}.", install
+        elif _version(version) < _version(oldest):
+            yield "problem", f"{name} {version} is too old; the course needs {oldest} or newer.", install
+        else:
+            yield "ok", version
 
-
-def _needed(machine: Machine, name: str, least: str, without: str) -> Iterator[Answer]:
-    if getattr(machine, name) is None:
-        yield "problem", f"{name} is not installed; without it {without}.", _pip(machine, f'"{name}>={least}"')
+    return check
 
 
 def _gpu(machine: Machine) -> Iterator[Answer]:
@@ -327,10 +305,10 @@ CHECKS: dict[str, Callable[[Machine], Iterator[Answer]]] = {
     "Python": _python,
     "torch": _torch,
     "triton": _triton,
-    "numpy": _numpy,
-    "ml_dtypes": _ml_dtypes,
-    "nbformat": lambda machine: _needed(machine, "nbformat", "5.10", "the checker cannot read notebooks"),
-    "rich": lambda machine: _needed(machine, "rich", "13.9", "a terminal cannot show anything"),
+    "numpy": _needed("numpy", "2.0", "nothing can be computed"),
+    "ml_dtypes": _needed("ml_dtypes", "0.5", "the simulator has no bfloat16"),
+    "nbformat": _needed("nbformat", "5.10", "the checker cannot read notebooks"),
+    "rich": _needed("rich", "13.9", "a terminal cannot show anything"),
     "GPU": _gpu,
     "C compiler": _c_compiler,
     "sandbox": _sandbox,

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 from checker import workspace
 from checker.verbs.doctor import DoctorReport, HealthCheck, examine
 from checker.verbs.machine import this_machine
 from checker.view.panel import Panel
 
-ENOUGH_MEMORY = 1.5 * 2**30  # bytes: a browser, JupyterLab and a check at the same time
 SLOW_CHECK = 20.0  # seconds of a warm check
 
 
@@ -19,7 +17,7 @@ def workshop_readiness() -> DoctorReport:
     """Show whether this machine is ready for a workshop. Takes half a minute."""
     report = examine(this_machine())
     if not any(check.level == "problem" for check in report):
-        report = DoctorReport([*report, *_notebooks(), *_memory(), *_check()])
+        report = DoctorReport([*report, *_notebooks(), *_check()])
     panel = report.panel
     Panel("Is this machine ready for the workshop?", heads=panel.heads, rows=panel.rows, footer=()).show()
     print(answer(report))
@@ -36,24 +34,11 @@ def answer(report: DoctorReport) -> str:
 
 def _notebooks() -> Iterator[HealthCheck]:
     folder = workspace.find().root / "notebooks"
-    if found := len(list(folder.glob("*.ipynb"))):
-        yield HealthCheck("notebooks", "ok", f"{found} in {folder}")
+    if amount := len(list(folder.glob("*.ipynb"))):
+        yield HealthCheck("notebooks", "ok", f"{amount} in {folder}")
     else:
         message = f"There are no notebooks in {folder}. Run this in the folder of the course."
         yield HealthCheck("notebooks", "problem", message)
-
-
-def _memory() -> Iterator[HealthCheck]:
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-    except OSError:
-        return
-    free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
-    if free < ENOUGH_MEMORY:
-        message = f"Only {free / 2**30:.1f} GiB of memory are free. Close what you do not need before the workshop."
-        yield HealthCheck("memory", "warning", message)
-    else:
-        yield HealthCheck("memory", "ok", f"{free / 2**30:.1f} GiB free")
 
 
 def _check() -> Iterator[HealthCheck]:
@@ -68,7 +53,7 @@ def _check() -> Iterator[HealthCheck]:
     if path is None:
         yield HealthCheck("a check", "problem", "The folder solutions/ is missing. Fetch the course again.")
         return
-    source = next(found.source for found in from_path(path, [puzzle]) if found.source is not None)
+    source = next(entry.source for entry in from_path(path, [puzzle]) if entry.source is not None)
     Sandbox.shared().worker.wait_ready()
     began = time.perf_counter()
     verdict = check_source(puzzle, source, "cpu", runner=Sandbox.shared())

@@ -33,7 +33,6 @@ T4 = replace(H100, gpus=(Gpu("Tesla T4", (7, 5), 15 * 2**30),), colab=True, jupy
 
 PAIR = '"torch==2.13.0" "triton==3.7.1"'
 INSTALL = f"python -m pip install {PAIR}"
-OLD_NUMPY = 'python -m pip install "numpy<2.4"'
 
 
 def finding(machine: Machine, what: str) -> HealthCheck:
@@ -81,16 +80,6 @@ FINDINGS: dict[str, tuple[Machine, str, str, list[str], str]] = {
     "Triton 3.9": (replace(LAPTOP, triton="3.9.0"), "triton", "ok", [], ""),
     "Triton 3.10": (replace(LAPTOP, triton="3.10.0"), "triton", "problem", ["newer than the simulator knows"], INSTALL),
     "Triton 4": (replace(LAPTOP, triton="4.0.0"), "triton", "problem", ["newer"], INSTALL),
-    "numpy 2.3 with Triton 3.6": (replace(LAPTOP, triton="3.6.0", numpy="2.3.5"), "numpy", "ok", [], ""),
-    "numpy 2.4 with Triton 3.6": (
-        replace(LAPTOP, triton="3.6.0", numpy="2.4.6"),
-        "numpy",
-        "warning",
-        ["The course works with numpy 2.4.6", "TRITON_INTERPRET=1"],
-        OLD_NUMPY,
-    ),
-    "numpy 2.10 with Triton 3.6": (replace(LAPTOP, triton="3.6.0", numpy="2.10.0"), "numpy", "warning", [], OLD_NUMPY),
-    "numpy 2.4 with Triton 3.7": (replace(LAPTOP, triton="3.7.1", numpy="2.4.6"), "numpy", "ok", [], ""),
     "triton does not import": (
         replace(LAPTOP, triton_error="ImportError: libstdc++.so.6"),
         "triton",
