@@ -6,13 +6,25 @@ Exit codes: 0 all passed, 1 some did not, 2 wrong usage or nothing to do, 3 the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Argument, Option
 
-from checker.api.command_line import BROKEN, FAILED, PASSED, App, complain, refuse_unwritable, run, write_json, writing
+from checker.api.command_line import (
+    BROKEN,
+    FAILED,
+    PASSED,
+    App,
+    DeviceName,
+    NoDiagnosis,
+    Secret,
+    complain,
+    refuse_unwritable,
+    run,
+    write_json,
+    writing,
+)
 from checker.verbs.arguments import UnavailableHere, UsageError, kernels_in, one_kernel, path_of, puzzle_named
 
 if TYPE_CHECKING:  # `doctor` works where torch is missing
@@ -37,9 +49,6 @@ File = Annotated[
 ]
 OnePuzzle = Annotated[str | None, Option("--puzzle", metavar="NAME", help="which puzzle, if the file has several")]
 SomePuzzles = Annotated[list[str] | None, Option("--puzzle", metavar="NAME", help="only this puzzle; can be repeated")]
-DeviceName = Annotated[
-    Literal["auto", "cpu", "cuda"], Option("--device", help="auto also uses a GPU if this machine has one")
-]
 Sizes = Annotated[
     list[str] | None, Option("--size", metavar="NAME=NUMBER", help="another size, e.g. N=13; can be repeated")
 ]
@@ -226,23 +235,15 @@ def reset(puzzle: Annotated[str | None, Argument(metavar="PUZZLE", help="the puz
 @app.verb()
 def doctor(
     workshop: Annotated[bool, Option("--workshop", help="also check a kernel, and say READY or NOT READY")] = False,
-    json_file: Json = None,
 ) -> int:
     """Show what works on this machine, and the commands that fix what does not.
 
     The evening before a workshop: python -m checker doctor --workshop
     """
-    from checker.verbs.doctor import doctor, examine
-    from checker.verbs.machine import this_machine
+    from checker.verbs.doctor import doctor
+    from checker.verbs.workshop_readiness import workshop_readiness
 
-    if workshop:
-        from checker.verbs.workshop_readiness import workshop_readiness
-
-        report = workshop_readiness()
-    else:
-        report = doctor() if json_file is None else examine(this_machine())
-    if json_file is not None:
-        write_json(json_file, {"schema": "doctor/v1", "findings": [asdict(check) for check in report]})
+    report = workshop_readiness() if workshop else doctor()
     return FAILED if any(check.level == "problem" for check in report) else PASSED
 
 
@@ -255,13 +256,9 @@ def grade(
     puzzle: SomePuzzles = None,
     device: DeviceName = "auto",
     json_file: Json = None,
-    secret: Annotated[
-        Path | None, Option(metavar="FILE", help="draw everyone's cases from this file's contents")
-    ] = None,
+    secret: Secret = None,
     jobs: Annotated[int, Option(metavar="N", help="submissions graded at a time")] = 1,
-    no_diagnosis: Annotated[
-        bool, Option("--no-diagnosis", help="do not look for the misconception behind a failure (faster)")
-    ] = False,
+    no_diagnosis: NoDiagnosis = False,
 ) -> int:
     """Grade submissions: .py, .ipynb, .zip, or folders of them. For a class, see `python -m classroom`.
 

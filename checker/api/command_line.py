@@ -10,16 +10,33 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import typer
+from typer import Option
 
 from checker.verbs.arguments import UnavailableHere, UsageError
 from checker.workspace import write_atomically
 
 PASSED, FAILED, USAGE, BROKEN = 0, 1, 2, 3
 
-__all__ = ["BROKEN", "FAILED", "PASSED", "USAGE", "UnavailableHere", "UsageError"]
+DeviceName = Annotated[
+    Literal["auto", "cpu", "cuda"], Option("--device", help="auto also uses a GPU if this machine has one")
+]
+Secret = Annotated[Path | None, Option(metavar="FILE", help="draw everyone's cases from this file's contents")]
+NoDiagnosis = Annotated[bool, Option("--no-diagnosis", help="do not look for the misconception behind a failure")]
+
+__all__ = [
+    "BROKEN",
+    "FAILED",
+    "PASSED",
+    "USAGE",
+    "DeviceName",
+    "NoDiagnosis",
+    "Secret",
+    "UnavailableHere",
+    "UsageError",
+]
 
 
 _Verb = TypeVar("_Verb", bound=Callable[..., int | None])

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from checker.compiler import SHARED_MEMORY, TARGETS, CompileResult, SharedTile, requests_for
 from checker.compiler.occupancy import MOST_REGISTERS, Occupancy, occupancy
@@ -21,6 +21,7 @@ from checker.verbs.bench import allowed_bytes, large_cases, timed_launch
 from checker.view import display
 from checker.view.panel import Cell, Panel
 
+T = TypeVar("T")
 MOST_BYTES = 1 << 28  # of all tensors of a case; the compiler sees only their types
 BANKS, BANK = 32, 4  # shared memory has 32 banks of 4 bytes
 WIDEST = 16  # bytes that one lane can load at once
@@ -159,56 +160,63 @@ def table(results: Results) -> list[list[Cell]]:
         ("loads, per lane", lambda result: _width(result, "load")),
         ("stores, per lane", lambda result: _width(result, "store")),
         ("asynchronous copies", _copies),
-        *([("copies by TMA", lambda result: _or_unknown(_number(result, "tma_copies")))] if with_tma else []),
+        *([("copies by TMA", lambda result: f"{_fact(result, 'tma_copies'):,}")] if with_tma else []),
         *([("products (tl.dot)", _products)] if with_dots else []),
         ("tensor cores", _tensor_cores),
         ("tiles in shared", _tiles),
         ("prefetched in the loop", _in_flight),
     ]
-    return [[Cell(name), *(_cell(describe(result)) for result in results.values())] for name, describe in rows]
+    return [[Cell(name), *(_cell(describe, result) for result in results.values())] for name, describe in rows]
 
 
-def _cell(shown: str | Cell) -> Cell:
-    return shown if isinstance(shown, Cell) else Cell(shown, "soft" if shown == UNKNOWN else "")
+def _cell(describe: Callable[[CompileResult], str | Cell], result: CompileResult) -> Cell:
+    try:
+        shown = describe(result)
+    except _NotKnown:
+        return Cell(UNKNOWN, "soft")
+    return shown if isinstance(shown, Cell) else Cell(shown)
 
 
-def _or_unknown(value: int | None) -> str:
-    return UNKNOWN if value is None else f"{value:,}" if value else "none"
+class _NotKnown(Exception):
+    """The compiler gave no such fact."""
+
+
+def _known(value: T | None) -> T:
+    if value is None:
+        raise _NotKnown
+    return value
+
+
+def _fact(result: CompileResult, name: str) -> int:
+    return _known(_number(result, name))
 
 
 def _registers(result: CompileResult) -> str:
-    used = _number(result, "registers")
-    return UNKNOWN if used is None else f"{used} of {MOST_REGISTERS}"
+    return f"{_fact(result, 'registers')} of {MOST_REGISTERS}"
 
 
 def _spilled(result: CompileResult) -> str | Cell:
-    spilled = _number(result, "spilled_bytes")
-    return Cell(f"{spilled} bytes", "warn") if spilled else "nothing" if spilled == 0 else UNKNOWN
+    spilled = _fact(result, "spilled_bytes")
+    return Cell(f"{spilled} bytes", "warn") if spilled else "nothing"
 
 
 def _shared(result: CompileResult) -> str:
-    used, limit = _number(result, "shared_bytes"), SHARED_MEMORY.get(result.request.capability)
-    if used is None or limit is None:
-        return UNKNOWN if used is None else _kib(used)
-    return f"{_kib(used).removesuffix(' KiB')} of {_kib(limit)}"
+    used, limit = _fact(result, "shared_bytes"), SHARED_MEMORY.get(result.request.capability)
+    return _kib(used) if limit is None else f"{_kib(used).removesuffix(' KiB')} of {_kib(limit)}"
 
 
 def _programs(result: CompileResult) -> str:
-    held = _occupancy(result)
-    return UNKNOWN if held is None else f"{held.programs} ({held.warps}/{held.most_warps} warps)"
+    held = _known(_occupancy(result))
+    return f"{held.programs} ({held.warps}/{held.most_warps} warps)"
 
 
 def _limits(result: CompileResult) -> str:
-    held = _occupancy(result)
-    if held is None:
-        return UNKNOWN
+    held = _known(_occupancy(result))
     return "nothing (full)" if held.warps == held.most_warps else join(held.limits)
 
 
 def _width(result: CompileResult, which: str) -> str:
-    widest, narrowest = _number(result, f"{which}_bits"), _number(result, f"narrowest_{which}_bits")
-    if widest is None:
-        return UNKNOWN
+    widest, narrowest = _fact(result, f"{which}_bits"), _number(result, f"narrowest_{which}_bits")
     low = f"{narrowest // 8} to " if narrowest is not None and narrowest < widest else ""
     return f"{low}{widest // 8} bytes"
 
@@ -216,40 +224,32 @@ def _width(result: CompileResult, which: str) -> str:
 def _copies(result: CompileResult) -> str:
     if result.request.capability < 80:
         return "not on this GPU"
-    copies = _number(result, "async_copies")
-    return f"{copies} × cp.async" if copies else _or_unknown(copies)
+    copies = _fact(result, "async_copies")
+    return f"{copies} × cp.async" if copies else "none"
 
 
 def _products(result: CompileResult) -> str:
-    if result.dots is None:
-        return UNKNOWN
-    return "\n".join(dict.fromkeys(f"{dot.m}×{dot.k} @ {dot.k}×{dot.n}" for dot in result.dots)) or "none"
+    return "\n".join(dict.fromkeys(f"{dot.m}×{dot.k} @ {dot.k}×{dot.n}" for dot in _known(result.dots))) or "none"
 
 
 def _tensor_cores(result: CompileResult) -> str | Cell:
-    if result.tensor_cores is None:
-        return UNKNOWN
-    if not result.tensor_cores:
+    if not _known(result.tensor_cores):
         return Cell("none", "warn") if result.dots else "no tl.dot"
     return "\n".join(
         " ".join(filter(None, [f"{core.count} ×", core.name.removesuffix(".mma_async"), core.shape, core.operands]))
-        for core in result.tensor_cores
+        for core in result.tensor_cores or ()
     )
 
 
 def _in_flight(result: CompileResult) -> str:
     """Bytes per program that are loading while it works on one stage of the loop."""
-    waiting = _number(result, "bytes_in_flight")
-    if waiting is None:
-        return UNKNOWN
+    waiting = _fact(result, "bytes_in_flight")
     return f"up to {_kib(waiting)}" if waiting else "nothing: one stage"
 
 
 def _tiles(result: CompileResult) -> str:
-    if result.tiles is None:
-        return UNKNOWN
     counts = Counter[str]()
-    for tile in result.tiles:
+    for tile in _known(result.tiles):
         width = swizzle_bytes(tile)
         layout = UNKNOWN if width is None else f"{width}-byte swizzle" if width else "no swizzle"
         counts[layout] += tile.count * tile.stages

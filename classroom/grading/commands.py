@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from typer import Argument, Option
 
-from checker.api.command_line import App, UnavailableHere
+from checker.api.command_line import App, DeviceName, NoDiagnosis, Secret, UnavailableHere
 
 GROUP = "Grade a class, stage by stage"
 
@@ -30,10 +30,7 @@ Roster = Annotated[
 Assignment = Annotated[str | None, Option(metavar="NAME", help="which assignment, if nbgrader's folder has several")]
 Puzzles = Annotated[list[str] | None, Option("--puzzle", metavar="NAME", help="a puzzle of the assignment; repeat it")]
 Output = Annotated[Path, Option("--output", "-o", metavar="RUN", help="the folder of this run")]
-Device = Annotated[Literal["auto", "cpu", "cuda"], Option(help="auto also uses a GPU if this machine has one")]
-Secret = Annotated[Path | None, Option(metavar="FILE", help="draw everyone's cases from this file's contents")]
 Jobs = Annotated[int | None, Option(metavar="N", help="verdicts at a time (default: as processors and memory allow)")]
-NoDiagnosis = Annotated[bool, Option("--no-diagnosis", help="do not look for the misconception behind a failure")]
 TimeLimit = Annotated[float, Option(metavar="S", help="seconds for one kernel")]
 LearnerLimit = Annotated[float, Option(metavar="S", help="seconds for one learner; 0 is no limit")]
 Engine = Annotated[Literal["local", "ray"], Option(help="this machine, or a Ray cluster")]
@@ -59,7 +56,7 @@ def all_stages(
     assignment: Assignment = None,
     puzzle: Puzzles = None,
     output: Output = Path("run"),
-    device: Device = "auto",
+    device: DeviceName = "auto",
     secret: Secret = None,
     jobs: Jobs = None,
     no_diagnosis: NoDiagnosis = False,
@@ -104,7 +101,7 @@ def collect(
 
 def judge(
     run: Run,
-    device: Device = "auto",
+    device: DeviceName = "auto",
     secret: Secret = None,
     jobs: Jobs = None,
     no_diagnosis: NoDiagnosis = False,
