@@ -43,7 +43,9 @@ class Film:
     html: str
 
     def save(self, path: str | Path) -> Path:
-        """Write the film to a file, as a page for a browser."""
+        """Write the film to an .html file, as a page for a browser. Raises UsageError for another kind of file."""
+        if Path(path).suffix not in (".html", ".htm"):
+            raise UsageError(f"A film is a page for a browser: save it as {Path(path).with_suffix('.html')}.")
         workspace.write_atomically(Path(path), film_document(self.html, self.title))
         return Path(path)
 
