@@ -13,6 +13,7 @@ from typing import Literal, Protocol, cast
 
 from checker import gpu
 from checker.judge import compile_gate, memory_gate, traffic_gate, values_gate
+from checker.judge.conditions import unreached
 from checker.judge.diagnosis import ONLY_ON_GPU, find_misconception
 from checker.judge.experiments import what_turns_it_right
 from checker.judge.gpu_gate import NOT_RUN, gpu_gate, worth_launching
@@ -22,7 +23,7 @@ from checker.judge.outcome import Candidate, Failure, Outcome
 from checker.judge.runner import Runner, session
 from checker.judge.smallest_case import smallest_case
 from checker.judge.source_gate import source_gate
-from checker.judge.verdict import GATES, Diagnosis, Gate, GateResult, Verdict, own_line
+from checker.judge.verdict import GATES, Diagnosis, Gate, GateResult, Unreached, Verdict, own_line
 from checker.puzzle import Case, Launch, Puzzle
 from checker.submission.kernel import KernelSource
 
@@ -95,6 +96,7 @@ class _Check:
     smallest: Case | None = None
     right: int = 0
     run: int = 0
+    unreached: tuple[Unreached, ...] = ()
 
     @property
     def puzzle(self) -> Puzzle:
@@ -128,6 +130,7 @@ class _Check:
             seed=self.seed,
             cases_right=self.right,
             cases_run=self.run,
+            unreached=tuple(own_line(one, self.source) for one in self.unreached) if status == "passed" else (),
         )
 
     def judge(self) -> None:
@@ -164,6 +167,7 @@ class _Check:
         # values, memory, traffic: each looks at the same outcomes, and runs something only if it fails
         if not self.passes(values_gate, outcomes):
             return
+        every = [*outcomes, *far_outcomes]
         if memory_gate.failing_outcome(self.puzzle, outcomes) is None:
             if not self.reaches_memory(far, far_outcomes):
                 return
@@ -172,8 +176,10 @@ class _Check:
             late_outcomes = self.candidate.simulate_cases([launch.prepared for launch in late])
             if not self.reaches_memory(late, late_outcomes):
                 return
+            every += late_outcomes
         if not (self.passes(memory_gate, outcomes) and self.passes(traffic_gate, outcomes)):
             return
+        self.unreached = unreached(self.source, (outcome.trace for outcome in every))
 
         # compile, the rest: a wrong kernel does not need it
         if not self.hurry:

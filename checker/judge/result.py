@@ -59,8 +59,8 @@ class CaseCounts(Record, frozen=True, kw_only=True):
     run: int
 
 
-class Unreached(Record, frozen=True, kw_only=True):
-    """A condition in the kernel that no case reached."""
+class UnreachedRecord(Record, frozen=True, kw_only=True):
+    """A condition that no case reached, with the way it never went: ``stride == 0 was never true``, the condition in backticks."""
 
     line: int
     condition: str
@@ -102,7 +102,8 @@ class PuzzleResult(Record, frozen=True, kw_only=True):
     diagnosis: DiagnosisRecord | None = None
     smallest: str | None = None
     """The smallest case that fails."""
-    unreached: tuple[Unreached, ...] = ()
+    unreached: tuple[UnreachedRecord, ...] = ()
+    """Of a kernel that passed: for a person to look at."""
     source: Source | None = None
     seconds: float = 0.0
 
@@ -146,6 +147,7 @@ def result_of(verdict: Verdict, source: Source | None = None) -> PuzzleResult:
         ),
         diagnosis=_diagnosis(verdict.diagnosis) if verdict.diagnosis is not None else None,
         smallest=verdict.smallest.name if verdict.smallest is not None else None,
+        unreached=tuple(UnreachedRecord(line=one.line, condition=plain(one.words)) for one in verdict.unreached),
         source=source,
         seconds=round(verdict.seconds, 3),
     )
@@ -225,6 +227,11 @@ class Submission(Record, frozen=True, kw_only=True):
     unread: tuple[Unread, ...] = ()
     on_roster: bool = True
     returned_as: str = ""
+
+    @property
+    def review(self) -> str:
+        """What a person should look at: ``conditions``, or nothing."""
+        return "conditions" if any(puzzle.unreached for puzzle in self.puzzles) else ""
 
 
 class Environment(Record, frozen=True, kw_only=True):

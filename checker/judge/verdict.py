@@ -113,7 +113,21 @@ class Diagnosis:
     note: str = ""
 
 
-_Located = TypeVar("_Located", bound="Mismatch | GateResult | GateWarning | Finding | Diagnosis")
+@dataclass(frozen=True)
+class Unreached:
+    """A condition of a right kernel that no case reached; `never` is the way it did not go: ``was never true``."""
+
+    line: int
+    condition: str
+    never: str
+
+    @property
+    def words(self) -> str:
+        """``stride == 0 was never true``, with the condition as code."""
+        return f"`{self.condition}` {self.never}"
+
+
+_Located = TypeVar("_Located", bound="Mismatch | GateResult | GateWarning | Finding | Diagnosis | Unreached")
 
 
 def own_line(record: _Located, source: KernelSource) -> _Located:
@@ -129,6 +143,7 @@ class Verdict:
     - `source` is the kernel as the learner wrote it, from `first_line` on.
     - `seed` drew the cases, unless they are the puzzle's own.
     - The values of `cases_right` cases are right, out of `cases_run` that the simulator had to run.
+    - `unreached` is worth a look if the kernel passed. It costs nothing.
     """
 
     puzzle: str
@@ -146,6 +161,7 @@ class Verdict:
     seed: int | None = None
     cases_right: int = 0
     cases_run: int = 0
+    unreached: tuple[Unreached, ...] = ()
 
     def __repr__(self) -> str:
         """One line, because a notebook already shows the card above it."""

@@ -13,6 +13,7 @@ import torch
 
 from checker.puzzle import Launch
 from checker.simulator.builder import Builder
+from checker.simulator.conditions import Conditions
 from checker.simulator.errors import SimulationError, translate
 from checker.simulator.findings import Findings
 from checker.simulator.language import Language
@@ -60,7 +61,8 @@ def simulate(kernel: Any, launch: Launch, options: SimulateOptions = SimulateOpt
     builder = Builder(memory, findings.nan_origin if options.explain_nan else None)
     builder.grid = grid
     language = Language(builder, Promises(findings.false_promise), findings.undefined_branch)
-    functions = RewrittenFunctions(locator, language)
+    conditions = Conditions()
+    functions = RewrittenFunctions(locator, language, conditions)
     reductions = Reductions(builder, functions)
     try:
         with np.errstate(all="ignore"), language.patched(functions, reductions.reduce, reductions.scan):
@@ -90,6 +92,7 @@ def simulate(kernel: Any, launch: Launch, options: SimulateOptions = SimulateOpt
         lane_flops=builder.lane_flops,
         writer_lines={t.name: t.writer_line for t in outputs},
         printed=tuple(builder.printed),
+        conditions=conditions.all(),
     )
 
 

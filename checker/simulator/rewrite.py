@@ -10,6 +10,7 @@ from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import Any
 
+from checker.simulator.conditions import HOOKS, ConditionMarker, Conditions
 from checker.simulator.language import Language
 from checker.simulator.location import Locator
 from checker.simulator.triton_internals import function_of, source_of
@@ -89,11 +90,13 @@ class LoopRewriter(Rewriter):
 
 @lru_cache(maxsize=512)
 def _compiled(
-    lines: tuple[str, ...], first_line: int, filename: str, name: str, rewriter: Callable[[], Rewriter]
+    lines: tuple[str, ...], first_line: int, filename: str, name: str, rewriter: Callable[[], Rewriter], marked: bool
 ) -> CodeType:
-    """A module that defines the rewritten function, with the learner's line numbers."""
+    """A module that defines the rewritten function, with the learner's line numbers. If `marked`, its conditions are recorded."""
     tree = ast.parse(textwrap.dedent("".join(lines)))
     definition = next(n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == name)
+    if marked:
+        definition = ConditionMarker(name, first_line - 1).visit(definition)
     tree.body = [rewriter().visit(definition)]
     ast.fix_missing_locations(tree)
     ast.increment_lineno(tree, first_line - 1)
@@ -103,17 +106,18 @@ def _compiled(
 class RewrittenFunctions:
     """The jitted functions of one launch, rewritten when first called.
 
-    `rewriter` rewrites the learner's functions, `Rewriter` Triton's own. Both call `language`, and the learner's `loops`.
+    `rewriter` rewrites the learner's functions, `Rewriter` Triton's own. Both call `language`, and the learner's `conditions` and `loops`.
     """
 
     def __init__(
         self,
         locator: Locator,
         language: Language,
+        conditions: Conditions,
         loops: object = None,
         rewriter: Callable[[], Rewriter] = LoopRewriter,
     ) -> None:
-        self.locator, self.language = locator, language
+        self.locator, self.language, self.conditions = locator, language, conditions
         self.loops, self.rewriter = loops or locator, rewriter
         self.ready: dict[int, tuple[Any, FunctionType]] = {}  # by identity, with what keeps the identity
 
@@ -134,11 +138,12 @@ class RewrittenFunctions:
         library = str(original.__module__).startswith("triton.")
         lines, first = source_of(jitted)
         rewriter = Rewriter if library else self.rewriter
-        code = _compiled(tuple(lines), first, original.__code__.co_filename, original.__name__, rewriter)
+        place = first, original.__code__.co_filename, original.__name__
+        code = _compiled(tuple(lines), *place, rewriter, marked=not library)
         names = dict(original.__globals__)
         names.update(inspect.getclosurevars(original).nonlocals if original.__closure__ else {})
         namespace = names if library else self.language.namespace(names)
-        namespace |= {_LANGUAGE: self.language, _LOOPS: self.loops}
+        namespace |= {_LANGUAGE: self.language, _LOOPS: self.loops, HOOKS: self.conditions}
         defined: dict[str, Any] = {}
         exec(code, namespace, defined)
         function: FunctionType = defined[original.__name__]

@@ -21,6 +21,7 @@ MAX_VARIABLES = 200
 MAX_STATE_NUMBERS = 4_096
 """The most numbers in one list of a variable's state."""
 MAX_PRINTED = 1_000
+MAX_CONDITIONS = 1_000
 _MAX_INTEGER = 1 << 62
 
 Integer = Annotated[int, Meta(ge=-_MAX_INTEGER, le=_MAX_INTEGER)]
@@ -162,6 +163,29 @@ class TensorInfo:
     dtype: Annotated[str, Meta(max_length=40)]
 
 
+ConditionKind = Literal["comparison", "test", "arm", "cast"]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Which way one condition of the kernel went: true, false, both, or neither if no lane counted. `conditions` says what counts.
+
+    The text goes from `line` and `column` to `end_line` and `end_column`, counted as in `ast`. Several launches that ran side by
+    side share their conditions.
+    """
+
+    kind: ConditionKind
+    function: Name
+    line: Count
+    column: Count
+    end_line: Count
+    end_column: Count
+    true: bool = False
+    false: bool = False
+    whole: bool = False
+    """All operands are integers."""
+
+
 Arrays = Annotated[dict[Name, np.ndarray], Meta(max_length=MAX_TENSORS)]
 """For each tensor, one 32-bit number for each row-major element."""
 
@@ -190,6 +214,8 @@ class Trace:
     addresses and integers, comparisons, `tl.where`, casts, `tl.abs`."""
     in_lockstep: bool = False
     """All programs ran side by side, and there were no findings."""
+    conditions: Annotated[tuple[Condition, ...], Meta(max_length=MAX_CONDITIONS)] = ()
+    """Those in the learner's own functions that were reached."""
 
 
 @dataclass(frozen=True)

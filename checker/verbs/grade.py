@@ -211,15 +211,22 @@ def grade_paths(paths: Sequence[Path], grader: Grader, jobs: int, json_file: str
     return batch.exit_code
 
 
+def _remark(puzzle: PuzzleResult) -> str:
+    """The first thing that is wrong, or else that no case reached."""
+    if puzzle.failure is not None:
+        return puzzle.failure.message
+    return next((f"for review: line {one.line}: {one.condition}" for one in puzzle.unreached), "")
+
+
 def print_summary(batch: Batch) -> None:
-    """Print a row per submission and puzzle, with the first thing that is wrong."""
+    """Print a row per submission and puzzle, with the first thing that is wrong or to be reviewed."""
     rows = [
         (
             Text(one_line(submission.learner.id)),
             puzzle.puzzle,
             status_text(puzzle.status),
             f"{puzzle.score:g}/{puzzle.max_score:g}",
-            Text(one_line(puzzle.failure.message) if puzzle.failure is not None else ""),
+            Text(one_line(_remark(puzzle))),
         )
         for submission in batch.submissions
         for puzzle in submission.puzzles

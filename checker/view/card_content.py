@@ -219,6 +219,7 @@ def _parts(verdict: Verdict) -> Iterator[Part]:
     warnings = [w for gate in verdict.gates for w in gate.warnings]
     if warnings:
         yield Listing("warnings", tuple(w.message + (f" (line {w.line})" if w.line else "") for w in warnings))
+    yield from _unreached(verdict)
 
 
 def _next(heading: str, text: str) -> Section:
@@ -303,6 +304,20 @@ def _passed(verdict: Verdict) -> Iterator[Part]:
     else:
         step = f"{following.title}: `{following.kernel}`, in the notebook {following.notebook}"
         yield replace(_next("What is next", step), notebook=following.notebook)
+
+
+MOST_UNREACHED = 3
+
+
+def _unreached(verdict: Verdict) -> Iterator[Paragraph]:
+    """What no case reached, which says nothing against the kernel."""
+    shown = verdict.unreached[:MOST_UNREACHED]
+    for one in shown:
+        then = "What your kernel does then has not been tried."
+        yield Paragraph(f"Line {one.line}: {one.words} in {count(verdict.cases_run, 'case')}. {then}", "aside")
+    more = len(verdict.unreached) - len(shown)
+    if more:
+        yield Paragraph(f"The same holds for {count(more, 'more condition')}.", "aside")
 
 
 def _cause(diagnosis: Diagnosis) -> Section | Paragraph:

@@ -47,7 +47,8 @@ def _puzzle(puzzle: PuzzleResult, hide: Callable[[str], str]) -> PuzzleResult:
     source = puzzle.source
     if source is not None:  # its hash would recognise the kernel
         source = Source(file=_file(source.file), cell=source.cell, line=source.line, text=hide(source.text))
-    return replace(puzzle, gates=gates, source=source)
+    unreached = tuple(replace(one, condition=hide(one.condition)) for one in puzzle.unreached)
+    return replace(puzzle, gates=gates, unreached=unreached, source=source)
 
 
 def _file(name: str) -> str:

@@ -132,13 +132,16 @@ def name_of(person: Person) -> str:
 
 
 def scores_csv(result: Result) -> str:
-    """One row a learner: who, status, total, and each puzzle."""
-    heads = ["id", "name", "email", "section", "status", "score", "max_score", *(p.puzzle for p in result.puzzles)]
+    """One row a learner: who, status, total, what to review, and each puzzle."""
+    who_and_total = ["id", "name", "email", "section", "status", "score", "max_score", "review"]
+    heads = [*who_and_total, *(p.puzzle for p in result.puzzles)]
     rows: list[Sequence[object]] = [heads]
     for submission in result.submissions:
         who, ungraded = submission.learner, submission.status == "ungraded"
         total = "ungraded" if ungraded else number(submission.score)
         scores = ["ungraded" if p.status == "infra_error" else number(p.score) for p in submission.puzzles]
         most = number(submission.max_score)
-        rows.append([who.id, who.name, who.email, who.section, submission.status, total, most, *scores])
+        rows.append(
+            [who.id, who.name, who.email, who.section, submission.status, total, most, submission.review, *scores]
+        )
     return table(rows)

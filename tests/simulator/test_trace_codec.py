@@ -46,7 +46,7 @@ def test_a_trace_comes_back_as_it_was(make: Callable[[], Trace]) -> None:
     other = decode(encode(one))
     assert one.events or one.findings
     assert repr(one.events) == repr(other.events)  # NaN equals nothing, but is written alike
-    for key in ("grid", "tensors", "findings", "traffic", "flops", "lane_flops", "printed"):
+    for key in ("grid", "tensors", "findings", "traffic", "flops", "lane_flops", "printed", "conditions"):
         assert getattr(one, key) == getattr(other, key), key
     for key in ("writers", "writer_lines"):
         mine, theirs = getattr(one, key), getattr(other, key)
@@ -69,6 +69,8 @@ def nested(depth: int) -> Any:
     return 1 if depth == 0 else [nested(depth - 1)]
 
 
+_PLACE = {"line": 1, "column": 0, "end_line": 1, "end_column": 9}
+_CONDITION = {"kind": "test", "function": "kernel", **_PLACE}
 WRONG: dict[str, list[Any]] = {
     "grid": [[1, 1], "1"],
     "grid.0": [1.5, True, -1, 1 << 63],
@@ -96,6 +98,11 @@ WRONG: dict[str, list[Any]] = {
     "flops": [None],
     "lane_flops": [-1, 1.5],
     "printed": [[1], [""] * 1001],
+    "conditions": [[{}], None, [_CONDITION] * 1001],
+    "conditions.0.kind": ["jump", ["cast"]],
+    "conditions.0.function": ["x" * 201],
+    "conditions.0.line": [-1, "7", 1 << 63],
+    "conditions.0.true": [1, None],
     "writers": [{"unknown": b""}],
     "writers.y_ptr": [[0] * 35, b"\0" * 4 * 34, b"\0", b"\x63" + b"\0" * 139, b"\xfe" + b"\xff" * 139],
     "writer_lines.y_ptr": [b"\xff" * 4 * 35],

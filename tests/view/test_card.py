@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from checker.judge.verdict import Diagnosis, GateResult, GateWarning, Verdict
+from checker.judge.verdict import Diagnosis, GateResult, GateWarning, Unreached, Verdict
 from checker.puzzle import Family
 from checker.simulator.trace import Finding
 from checker.view.card import card_html
@@ -80,6 +80,26 @@ def test_a_green_card_says_what_was_not_done() -> None:
     assert "It was not run on a GPU" in " ".join(card_text(quiet).split())
     html = card_html(verdicts.passed())
     assert "not run: gpu" in html
+
+
+@pytest.mark.parametrize("render", [lambda verdict: Page(card_html(verdict)).words, card_text])
+def test_what_no_case_reached_is_said_at_the_foot_without_blame(render: Callable[[Verdict], str]) -> None:
+    marks = tuple(Unreached(10 + n, f"stride_{n} == 0", "was never true") for n in range(5))
+    one = " ".join(render(replace(verdicts.passed(), unreached=marks[:1], cases_run=85)).split()).replace("`", "")
+    foot = "Line 10: stride_0 == 0 was never true in 85 cases. What your kernel does then has not been tried."
+    assert one.endswith(foot)
+    many = " ".join(render(replace(verdicts.passed(), unreached=marks, cases_run=85)).split())
+    assert many.count("What your kernel does then") == 3
+    assert "2 more conditions" in many
+    assert "does then" not in render(verdicts.passed())
+
+
+def test_a_passing_card_stays_green_whatever_no_case_reached() -> None:
+    marked = replace(verdicts.passed(), unreached=(Unreached(10, "N == 7", "was never true"),), cases_run=85)
+    without, card = card_of(verdicts.passed()), card_of(marked)
+    assert (card.tone, card.headline, card.points) == (without.tone, without.headline, without.points)
+    assert card_html(marked).count('"bad') == card_html(verdicts.passed()).count('"bad')
+    assert card.parts[: len(without.parts)] == without.parts
 
 
 def test_the_card_of_an_infrastructure_failure_does_not_blame_the_learner() -> None:

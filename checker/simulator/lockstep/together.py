@@ -15,6 +15,7 @@ from checker.simulator.device_tensor import DeviceTensor, ShadowMemory
 from checker.simulator.launch import arguments_of, grid_of
 from checker.simulator.location import Locator
 from checker.simulator.lockstep.builder import Builder
+from checker.simulator.lockstep.conditions import LockstepConditions
 from checker.simulator.lockstep.language import LockstepLanguage
 from checker.simulator.lockstep.memory import Memory
 from checker.simulator.lockstep.programs import GiveUp, OutOfTime, Programs
@@ -44,15 +45,15 @@ def simulate_together(kernel: Any, launches: Sequence[Launch], seconds: float) -
     runs: list[_Run] = []
     deadline = time.process_time() + seconds
     locator, builder = Locator(), Builder()
-    language = LockstepLanguage(builder)
-    functions = RewrittenFunctions(locator, language, language, LockstepRewriter)
+    language, conditions = LockstepLanguage(builder), LockstepConditions()
+    functions = RewrittenFunctions(locator, language, conditions, language, LockstepRewriter)
     reductions = Reductions(builder, functions)
     with np.errstate(all="ignore"), language.patched(functions, reductions.reduce, reductions.scan):
         for group in _groups(kernel, launches):
             try:
                 left = min(seconds / 2, deadline - time.process_time())
                 run = _Run(kernel, [launches[i] for i in group], left, locator)
-                group_traces = run.traces(builder, functions)
+                group_traces = run.traces(builder, functions, conditions)
             except OutOfTime:  # the kernel may never end, in other groups too
                 break
             except (Exception, SystemExit):  # `simulate` will report it
@@ -135,9 +136,12 @@ class _Run:
         self.tensors: list[StackedTensor] = []
         self.shadows: list[dict[int, ShadowMemory]] = [{} for _ in launches]
 
-    def traces(self, builder: Builder, functions: RewrittenFunctions) -> list[Trace | None]:
-        """The trace of each clean launch; None for the others."""
+    def traces(
+        self, builder: Builder, functions: RewrittenFunctions, conditions: LockstepConditions
+    ) -> list[Trace | None]:
+        """The trace of each clean launch, with the conditions of the whole run; None for the others."""
         builder.begin(self.programs, self.memory)
+        conditions.begin(self.programs)
         functions.get(self.kernel)(**arguments_of(self.kernel, self.launches, self._stack, self.programs.launch))
         self._doubt_unwritten()
         first = self.programs.first
@@ -146,6 +150,7 @@ class _Run:
         )
         traffic = {tensor.name: tensor.traffic() for tensor in self.tensors}
         traces: list[Trace | None] = [None] * len(self.launches)
+        seen = conditions.all()
         for i in self._clean():
             stores = {tensor.name: tensor.stores_of(i) for tensor in self.tensors if tensor.is_output}
             traces[i] = Trace(
@@ -159,6 +164,7 @@ class _Run:
                 lane_flops=lane_flops[i],
                 writer_lines={name: line for name, (_, line) in stores.items()},
                 in_lockstep=True,
+                conditions=seen,
             )
         return traces
 

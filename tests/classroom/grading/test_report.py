@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from checker.judge.result import PuzzleResult
+from checker.judge.result import PuzzleResult, UnreachedRecord
 from checker.sandbox import Sandbox
 from classroom.grading.anonymous import anonymous
-from classroom.grading.gradebook import GradeBookError, filled, guarded
+from classroom.grading.gradebook import GradeBookError, filled, guarded, scores_csv
 from classroom.grading.judging import Local, judge_missing
 from classroom.grading.pages import class_page
 from classroom.grading.store import RunFolder
@@ -51,6 +51,20 @@ def graded(tmp_path: Path) -> RunFolder:
 
 def rows(text: str) -> list[list[str]]:
     return list(csv.reader(io.StringIO(text)))
+
+
+def test_what_no_case_reached_is_for_review_and_costs_nothing(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path, {"anna.py": RIGHT, "bob.py": RIGHT + "\n\n# the same\n"}, "id\nanna\nbob\n")
+    mark = UnreachedRecord(line=7, condition="`N == 7` was never true")
+    keep(folder, replace(judged_as(None), unreached=(mark,)), *[judged_as(None)] * (len(wanted(folder)) - 1))
+    result = scored(folder)
+    table = rows(scores_csv(result))
+    at = table[0].index("review")
+    reviewed = [one.learner.id for one in result.submissions if one.review]
+    assert reviewed
+    assert [row[at] for row in table[1:]] == ["conditions" if row[0] in reviewed else "" for row in table[1:]]
+    assert {one.score for one in result.submissions} == {1.0}
+    assert class_page(result).count("<td>conditions</td>") == len(reviewed)
 
 
 def test_grade_books_of_canvas_and_moodle_are_filled_in(graded: RunFolder, tmp_path: Path) -> None:

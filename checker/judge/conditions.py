@@ -1,0 +1,285 @@
+"""Conditions in a kernel that no case reached: for a person to look at, never a reason to refuse.
+
+The simulator records which way each condition went, in a process that runs foreign code. The text of a condition is therefore taken from
+the source, and what matches no expression there is ignored.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from checker.judge.verdict import Unreached
+from checker.simulator.conditions import called, chooses, only_broadcasts
+from checker.simulator.trace import Condition, Trace
+from checker.submission.kernel import KernelSource
+from checker.submission.literals import NotLiteral, number
+
+LOWEST = 3e38
+"""Numbers of this magnitude or more stand for infinity."""
+_LOWEST_HALF = 65504.0
+_DEEP = 8
+"""How many names are followed to what they stand for."""
+_LONGEST = 100
+
+
+def unreached(source: KernelSource, traces: Iterable[Trace | None]) -> tuple[Unreached, ...]:
+    """The conditions that went only one way in all `traces` together, from top to bottom, at the lines of `source.source`.
+
+    Of conditions inside one another only the innermost count: if `a` was never true, neither was `a and b`.
+    """
+    text = _Text(source.source)
+    found = [one for one in map(text.one_sided, _merged(traces)) if one is not None]
+    told = [one for one in found if not any(other is not one and one.contains(other) for other in found)]
+    left = [one for one in told if not any(exemption.applies(one) for exemption in EXEMPTIONS)]
+    left.sort(key=lambda one: (one.node.lineno, one.node.col_offset))
+    return tuple(Unreached(one.node.lineno, *one.words) for one in left)
+
+
+def _merged(traces: Iterable[Trace | None]) -> list[Condition]:
+    """Each condition once, with all ways that it went anywhere."""
+    merged: dict[Condition, tuple[bool, bool]] = {}
+    for conditions in dict.fromkeys(trace.conditions for trace in traces if trace is not None):
+        for one in conditions:
+            place = replace(one, true=False, false=False)
+            true, false = merged.get(place, (False, False))
+            merged[place] = true or one.true, false or one.false
+    return [replace(place, true=true, false=false) for place, (true, false) in merged.items()]
+
+
+@dataclass(frozen=True, eq=False)
+class OneSided:
+    """A condition that went only one way: always true, or else always false. `whole`: its operands are integers."""
+
+    kind: str
+    node: ast.expr
+    always: bool
+    whole: bool
+    scope: _Scope
+
+    @cached_property
+    def parts(self) -> frozenset[int]:
+        """The identities of all expressions that the condition is made of, also by way of names."""
+        return frozenset(map(id, self.scope.made_of(self._operation)))
+
+    @property
+    def _operation(self) -> ast.expr:
+        """The condition, or the call that an arm belongs to."""
+        return self.scope.calls[self.node] if self.kind == "arm" else self.node
+
+    def contains(self, other: OneSided) -> bool:
+        """Whether `other` is a part of this condition, and not the other arm of the same call."""
+        same = self._operation is other._operation
+        return not same and id(other.node) in self.parts and self.node is not other.node
+
+    @property
+    def sides(self) -> Sequence[ast.expr]:
+        """The operands of a comparison, or all arms."""
+        operation = self._operation
+        if isinstance(operation, ast.Compare):
+            return operation.left, operation.comparators[0]
+        return operation.args if isinstance(operation, ast.Call) and self.kind == "arm" else ()
+
+    @property
+    def numbers(self) -> list[float]:
+        """The literal numbers among its sides."""
+        return [n for n in map(self.scope.number, self.sides) if n is not None]
+
+    @property
+    def mentions_stride(self) -> bool:
+        names = (part for part in self.scope.made_of(self._operation, without="load") if isinstance(part, ast.Name))
+        return any("stride" in name.id.lower() for name in names)
+
+    @property
+    def words(self) -> tuple[str, str]:
+        """The text of the condition, and the way that it never went."""
+        if self.kind == "cast":
+            return self.scope.quoted(self.node), "never changed a value"
+        if self.kind == "arm":
+            return self.scope.quoted(self._operation), f"was never `{self.scope.quoted(self.node)}`"
+        return self.scope.quoted(self.node), f"was never {'false' if self.always else 'true'}"
+
+
+# ----------------------------------------------------------------------------------------------------------- exemptions
+
+
+@dataclass(frozen=True)
+class Exemption:
+    """A kind of condition that right kernels leave one-sided, and why."""
+
+    name: str
+    because: str
+    applies: Callable[[OneSided], bool]
+
+
+def _is_bound(one: OneSided) -> bool:
+    return one.kind == "arm" and one.whole and not one.mentions_stride
+
+
+def _is_sign(one: OneSided) -> bool:
+    ordered = isinstance(one.node, ast.Compare) and not isinstance(one.node.ops[0], ast.Eq | ast.NotEq)
+    return one.kind == "comparison" and ordered and one.whole and 0 in one.numbers and not one.mentions_stride
+
+
+def _is_whole_axis(one: OneSided) -> bool:
+    if one.kind != "comparison" or len(one.sides) != 2:
+        return False
+    sides = [one.scope.meaning(side) for side in one.sides]
+    for lanes, limit in (sides, sides[::-1]):
+        if isinstance(lanes, ast.Call) and called(lanes) == "arange" and len(lanes.args) == 2:
+            return ast.dump(one.scope.meaning(lanes.args[1])) == ast.dump(limit)
+    return False
+
+
+def _is_masked(one: OneSided) -> bool:
+    return one.kind == "comparison" and -float("inf") in one.numbers
+
+
+def _is_lowest(one: OneSided) -> bool:
+    return one.kind in ("comparison", "arm") and any(n <= -LOWEST or n == -_LOWEST_HALF for n in one.numbers)
+
+
+def _is_loop(one: OneSided) -> bool:
+    return one.node in one.scope.loops
+
+
+EXEMPTIONS = (
+    Exemption(
+        "bounds",
+        "The smaller or larger of two integers without a stride in them is the bound of a loop or an index that is kept inside; which of "
+        "them it is follows from the shape alone.",
+        _is_bound,
+    ),
+    Exemption("signs", "Sizes and indices are not negative, and nothing is wrong with saying so.", _is_sign),
+    Exemption(
+        "whole axis",
+        "`tl.arange(0, D) < D` holds whatever the kernel is given: a mask for an axis that always fills its tile.",
+        _is_whole_axis,
+    ),
+    Exemption(
+        "masked",
+        "Only -inf means masked. To look for it is right, whether or not a puzzle has rows of nothing else.",
+        _is_masked,
+    ),
+    Exemption("lowest", "The lowest finite number, as a floor or a first maximum, stands for -inf.", _is_lowest),
+    Exemption("loops", "How often a loop turns follows from the shape.", _is_loop),
+)
+"""Besides, the simulator records no promises (`tl.assume`, assertions) and no casts to signed integers or floats of 32 bits or more,
+which lose rounding errors and nothing else."""
+
+
+# -------------------------------------------------------------------------------------------------------------- the text
+
+
+@dataclass(eq=False)
+class _Scope:
+    """What the names of a function stand for, if they are assigned once."""
+
+    source: str
+    values: Mapping[str, list[ast.expr | None]]
+    calls: dict[ast.expr, ast.Call] = field(default_factory=dict)
+    """The call that an argument belongs to."""
+    loops: set[ast.expr] = field(default_factory=set)
+    """The tests of `while` loops."""
+
+    def meaning(self, node: ast.expr) -> ast.expr:
+        """What an expression stands for: names are followed, and what changes only shape, type or constness is left out."""
+        for _ in range(_DEEP):
+            if isinstance(node, ast.Name):
+                values = self.values.get(node.id, [])
+                if len(values) != 1 or values[0] is None:
+                    return node
+                node = values[0]
+            elif isinstance(node, ast.Subscript) and only_broadcasts(node):
+                node = node.value
+            elif isinstance(node, ast.Call) and called(node) == "constexpr" and node.args:
+                node = node.args[0]
+            elif isinstance(node, ast.Call) and called(node) == "to" and isinstance(node.func, ast.Attribute):
+                node = node.func.value
+            else:
+                return node
+        return node
+
+    def made_of(self, node: ast.expr, without: str = "") -> Iterator[ast.expr]:
+        """All expressions in `node` and in what its names stand for, but not those in calls of the function `without`."""
+        left: list[ast.AST] = [node]
+        followed: set[ast.expr] = set()
+        while left:
+            part = left.pop()
+            if isinstance(part, ast.Call) and without and called(part) == without:
+                continue
+            if isinstance(part, ast.expr):
+                yield part
+            left += ast.iter_child_nodes(part)
+            value = self.meaning(part) if isinstance(part, ast.Name) else part
+            if value is not part and isinstance(value, ast.expr) and value not in followed:
+                followed.add(value)
+                left.append(value)
+
+    def number(self, node: ast.expr) -> float | None:
+        """The literal number that an expression stands for."""
+        node = self.meaning(node)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            positive = self.number(node.operand)
+            return None if positive is None else -positive
+        try:
+            return float(number(node))
+        except (NotLiteral, OverflowError):
+            return None
+
+    def quoted(self, node: ast.expr) -> str:
+        text = " ".join((ast.get_source_segment(self.source, node) or "").split())
+        return text if len(text) <= _LONGEST else text[: _LONGEST - 2] + " …"
+
+
+class _Text:
+    """The expressions of a kernel's functions, by function and position."""
+
+    def __init__(self, source: str) -> None:
+        tree = ast.parse(source)
+        constants = _assigned([statement for statement in tree.body if not isinstance(statement, ast.FunctionDef)])
+        self.expressions: dict[tuple[str, int, int, int, int], tuple[ast.expr, _Scope]] = {}
+        for function in (node for node in tree.body if isinstance(node, ast.FunctionDef)):
+            own: dict[str, list[ast.expr | None]] = {
+                argument.arg: [None] for argument in ast.walk(function.args) if isinstance(argument, ast.arg)
+            }
+            scope = _Scope(source, {**constants, **_assigned(function.body), **own})
+            for node in ast.walk(function):
+                self._add(node, function.name, scope)
+
+    def _add(self, node: ast.AST, function: str, scope: _Scope) -> None:
+        if isinstance(node, ast.While):
+            scope.loops.add(node.test)
+        if isinstance(node, ast.Call) and chooses(node):
+            scope.calls.update(dict.fromkeys(node.args, node))
+        if isinstance(node, ast.expr):
+            place = function, node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0
+            self.expressions.setdefault(place, (node, scope))
+
+    def one_sided(self, one: Condition) -> OneSided | None:
+        """The condition in the text; None if it went both ways or neither, cannot go another one, or is not there."""
+        place = one.function, one.line, one.column, one.end_line, one.end_column
+        if one.true == one.false or place not in self.expressions:
+            return None
+        node, scope = self.expressions[place]
+        if (one.kind in ("arm", "cast") and one.true) or (one.kind == "arm" and node not in scope.calls):
+            return None
+        return OneSided(one.kind, node, one.true, one.whole, scope)
+
+
+def _assigned(body: Sequence[ast.stmt]) -> Mapping[str, list[ast.expr | None]]:
+    """Every value that is assigned to a name; None for one that is no expression of its own."""
+    values: defaultdict[str, list[ast.expr | None]] = defaultdict(list)
+    own: set[ast.expr] = set()
+    for node in (node for statement in body for node in ast.walk(statement)):
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
+            if isinstance(target, ast.Name):
+                values[target.id].append(node.value)
+                own.add(target)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node not in own:
+            values[node.id].append(None)
+    return values

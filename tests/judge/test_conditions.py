@@ -1,0 +1,192 @@
+"""What no case reached in a right kernel: it is said, and it costs nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+
+from checker.course import PUZZLES
+from checker.judge.conditions import EXEMPTIONS, unreached
+from checker.judge.result import result_of
+from checker.judge.verdict import Unreached
+from checker.puzzle import Launch
+from checker.simulator import simulate
+from checker.simulator.trace import Condition
+from checker.submission.kernel import KernelSource, Piece
+from checker.submission.load import load_kernel
+from tests.judge.helpers import changed, judge, solution
+from tests.simulator.launching import HEAD, nans
+
+SOFTMAX = PUZZLES["row_softmax"]
+
+
+def line_of(source: KernelSource, text: str) -> int:
+    return next(i for i, line in enumerate(source.source.splitlines(), 1) if text in line)
+
+
+@pytest.mark.parametrize(
+    ("puzzle", "old", "new", "condition", "never"),
+    [
+        (
+            "row_softmax",
+            "p = tl.exp(x - m_i)\n",
+            "p = tl.exp(x - m_i)\n    if stride_xm == 123457:\n        p = p * 2\n",
+            "stride_xm == 123457",
+            "was never true",
+        ),
+        (
+            "row_softmax",
+            "l_i = tl.sum(p, axis=0)",
+            "l_i = tl.minimum(tl.sum(p, axis=0), 1e6)",
+            "tl.minimum(tl.sum(p, axis=0), 1e6)",
+            "was never `1e6`",
+        ),
+        (
+            "row_softmax",
+            "offs_n = tl.arange(0, BLOCK_N)",
+            "offs_n = tl.arange(0, BLOCK_N).to(tl.uint16)",
+            "tl.arange(0, BLOCK_N).to(tl.uint16)",
+            "never changed a value",
+        ),
+        (
+            "vector_add",
+            "mask = offs_n < N",
+            "mask = (offs_n < N) & (offs_n > -5)",
+            "offs_n > -5",
+            "was never false",
+        ),
+    ],
+)
+def test_a_special_case_that_no_case_reaches_is_marked(
+    puzzle: str, old: str, new: str, condition: str, never: str, runner: Any
+) -> None:
+    source = changed(solution(puzzle), old, new)
+    verdict = judge(PUZZLES[puzzle], source, runner)
+    assert verdict.unreached == (Unreached(line_of(source, condition), condition, never),)
+    assert (verdict.status, verdict.score) == ("passed", verdict.max_score)
+    (record,) = result_of(verdict).unreached
+    assert (record.line, record.condition) == (line_of(source, condition), f"`{condition}` {never}")
+
+
+def test_a_condition_that_cases_reach_is_not_marked(runner: Any) -> None:
+    source = changed(
+        solution("row_softmax"), "p = tl.exp(x - m_i)", "p = tl.where(x > m_i - 1, tl.exp(x - m_i), tl.exp(x - m_i))"
+    )
+    assert judge(SOFTMAX, source, runner).unreached == ()
+
+
+def test_a_kernel_that_fails_is_not_marked(runner: Any) -> None:
+    text = "p = tl.exp(x - m_i)\n    if stride_xm == 123457:\n        p = p * 2\n    p = p * 1.5\n    p = p + 1\n"
+    verdict = judge(SOFTMAX, changed(solution("row_softmax"), "p = tl.exp(x - m_i)\n", text), runner, diagnose=False)
+    assert (verdict.status, verdict.unreached) == ("failed", ())
+
+
+def test_lines_are_counted_as_in_the_learners_own_file(runner: Any) -> None:
+    source = changed(
+        solution("row_softmax"),
+        "p = tl.exp(x - m_i)\n",
+        "p = tl.exp(x - m_i)\n    if N == 999_999:\n        p = p * 2\n",
+    )
+    (here,) = judge(SOFTMAX, source, runner).unreached
+    in_a_cell = replace(source, pieces=(Piece(1, source.source.count("\n"), "In[7]", 101),))
+    (there,) = judge(SOFTMAX, in_a_cell, runner).unreached
+    assert there.line == here.line + 100
+
+
+# ----------------------------------------------------------------------------------------------------------- exemptions
+
+
+def marks(folder: Any, *statements: str, constant: str = "") -> list[str]:
+    """What is marked in a kernel of these statements, on a tile of finite numbers between 1 and 16."""
+    lines = "".join(f"    {line}\n" for line in (*statements, "tl.store(y_ptr + offs, y)"))
+    given = "    offs = tl.arange(0, 16)\n    x = tl.load(x_ptr + offs)\n    y = x\n"
+    parameters = "x_ptr, y_ptr, stride, N, D: tl.constexpr"
+    text = f"{HEAD}{constant}\n\n@triton.jit\ndef kernel({parameters}):\n{given}{lines}"
+    source = KernelSource("", "kernel", text, ())
+    arguments = {"x_ptr": torch.arange(16.0) + 1, "y_ptr": nans(16), "stride": 16, "N": 16}
+    trace = simulate(load_kernel(source, folder), Launch((1,), arguments, {"D": 16}, ("y_ptr",)))
+    return [one.words for one in unreached(source, [trace])]
+
+
+@pytest.mark.parametrize(
+    ("exemption", "exempt", "marked"),
+    [
+        ("bounds", ["y = x + tl.minimum(N, 99)"], ["y = x + tl.minimum(stride, 99)"]),
+        ("bounds", ["n = N * 2", "y = x + tl.maximum(n, 9)"], ["n = stride * 2", "y = x + tl.maximum(n, 9)"]),
+        ("bounds", ["y = x + tl.minimum(N, 99)"], ["y = tl.minimum(x, 99.0)"]),
+        ("signs", ["y = tl.where(offs >= 0, x, 0.0)"], ["y = tl.where(offs > -1, x, 0.0)"]),
+        ("signs", ["if N > 0:", "    y = x + 1"], ["if stride > 0:", "    y = x + 1"]),
+        ("signs", ["if 0 < N:", "    y = x + 1"], ["if N != 0:", "    y = x + 1"]),
+        ("whole axis", ["y = tl.where(tl.arange(0, D) < D, x, 0.0)"], ["y = tl.where(tl.arange(0, D) < N, x, 0.0)"]),
+        (
+            "whole axis",
+            ["o = tl.arange(0, D)", "y = tl.where(o.to(tl.int64) < D, x, 0.0)"],
+            ["y = tl.where(x < 99, x, 0.0)"],
+        ),
+        ("masked", ["y = tl.where(x == float('-inf'), 0.0, x)"], ["y = tl.where(x == float('inf'), 0.0, x)"]),
+        (
+            "masked",
+            ["none = x == NOTHING", "y = tl.where(none, 0.0, x)"],
+            ["none = x == 99", "y = tl.where(none, 0.0, x)"],
+        ),
+        ("lowest", ["y = tl.maximum(x, -3.4028234e38)"], ["y = tl.maximum(x, -1000.0)"]),
+        ("lowest", ["y = tl.where(x > -3.4e38, x, 0.0)"], ["y = tl.where(x > -1000.0, x, 0.0)"]),
+        ("loops", ["n = 16", "while n < 16:", "    n += 1"], ["n = 16", "if n < 16:", "    n += 1"]),
+    ],
+)
+def test_each_exemption_spares_what_it_is_for_and_nothing_else(
+    exemption: str, exempt: list[str], marked: list[str], tmp_path: Any
+) -> None:
+    assert exemption in {one.name for one in EXEMPTIONS}
+    constant = 'NOTHING = tl.constexpr(float("-inf"))\n'
+    assert marks(tmp_path, *exempt, constant=constant) == []
+    assert len(marks(tmp_path, *marked, constant=constant)) == 1
+
+
+def test_the_table_gives_a_reason_for_each(tmp_path: Any) -> None:
+    assert all(len(one.because) > 40 for one in EXEMPTIONS)
+    assert len({one.name for one in EXEMPTIONS}) == len(EXEMPTIONS)
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ["tl.assume(N > 5)", "tl.static_assert(D == 16)"],
+        ["y = x + offs.to(tl.int64).to(tl.int32)", "y = y.to(tl.float32)"],
+        ["for i in range(0, N, 16):", "    y += 1"],
+    ],
+)
+def test_promises_wide_casts_and_loops_are_never_marked(statements: list[str], tmp_path: Any) -> None:
+    assert marks(tmp_path, *statements) == []
+
+
+def test_of_conditions_inside_one_another_the_innermost_is_marked(tmp_path: Any) -> None:
+    assert marks(tmp_path, "never = (x > 99) & (offs < 5)", "y = tl.where(never, 0.0, x)") == [
+        "`x > 99` was never true"
+    ]
+    assert marks(tmp_path, "if N == 7 or stride == 7:", "    y = x + 1") == [
+        "`N == 7` was never true",
+        "`stride == 7` was never true",
+    ]
+    assert marks(tmp_path, "y = tl.where((x > 8) & (x < 5), 0.0, x)") == ["`(x > 8) & (x < 5)` was never true"]
+
+
+def test_what_is_not_in_the_text_is_ignored(tmp_path: Any) -> None:
+    source = solution("row_softmax")
+    forged = [
+        Condition("test", "row_softmax_kernel", 3, 1, 3, 9, True),
+        Condition("arm", "row_softmax_kernel", 27, 4, 27, 8, False, True),
+        Condition("test", "<script>", 1 << 40, 1, 1, 1, True),
+    ]
+    launch = Launch(
+        (1,),
+        {"x_ptr": torch.ones(1, 4), "y_ptr": nans(1, 4), "stride_xm": 4, "stride_ym": 4, "N": 4},
+        {"BLOCK_N": 4},
+        ("y_ptr",),
+    )
+    trace = simulate(load_kernel(source, tmp_path), launch)
+    trace.conditions = tuple(forged)
+    assert unreached(source, [trace, None]) == ()
