@@ -133,6 +133,28 @@ class Tolerance:
 
 
 @dataclass(frozen=True)
+class Domain:
+    """What a kernel may assume. It has to work everywhere inside, and no case lies outside.
+
+    - `sizes`: the values that each size may have; empty for any number from 1.
+    - `related`: what holds between sizes, in words, and whether it holds for a case.
+    - `tiles`: the smallest of each tile. All tiles are powers of two.
+    - `masked`: the inputs, without ``_ptr``, that may hold -inf. No input holds NaN or +inf.
+    - `values`, `memory`, `accuracy`: what numbers inputs hold, how tensors lie in memory, and what an output may lose.
+    - `expanded`: the inputs that may be expanded along some dimension: their stride is 0.
+    """
+
+    sizes: Mapping[str, tuple[int, ...]]
+    tiles: Mapping[str, int]
+    values: str
+    memory: str
+    accuracy: str
+    related: Mapping[str, Callable[[Case], bool]] = field(default_factory=dict)
+    masked: tuple[str, ...] = ()
+    expanded: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Hint:
     """Three levels, shown one after another: a question, an idea, a skeleton of the code."""
 
@@ -147,6 +169,8 @@ class Text:
 
     title: str
     statement: str
+    assumptions: tuple[str, ...]
+    """The domain in words, a line each."""
     hint: Hint
     explanation: str
 
@@ -233,6 +257,7 @@ class Puzzle:
     tolerance: Mapping[str, Tolerance]
     """By the case's dtype, for outputs that are not in `output_tolerance`."""
     film: FilmSpec
+    domain: Domain
     output_tolerance: Mapping[str, Mapping[str, Tolerance]] = field(default_factory=dict)
     """By output, then by the case's dtype."""
     long: tuple[Long, ...] = ()
@@ -251,6 +276,10 @@ class Puzzle:
     @property
     def statement(self) -> str:
         return self.text().statement
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        return self.text().assumptions
 
     @property
     def hint(self) -> Hint:

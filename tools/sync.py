@@ -3,6 +3,7 @@
 A puzzle is its solution without the learner's region. A notebook's source is Markdown that jupytext reads; in it
 
     {{stub row_softmax}}        becomes the puzzle's file: the cell a learner works in
+    {{assumptions row_softmax}} becomes what a kernel for the puzzle may assume, a list
     {{first_cell}}              becomes `notebooks/src/first_cell.py`, with the address that Colab clones the course from
     ![words](figures/x.svg)     becomes the figure itself, so that a notebook is whole wherever it is opened
     <!-- slide -->              and fragment, notes, skip: where on the slides the following lines go, up to the next such line
@@ -40,6 +41,7 @@ from nbformat import NotebookNode
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from checker.course import PUZZLES
 from checker.submission.marked_region import stub, without_docstring
 from classroom.workshop import agenda, run_sheets
 
@@ -164,7 +166,17 @@ def _insertion(directive: str, argument: str | None, source: Path, root: Path, p
         if text is None:
             raise SourceError(f"{source.name}: {{{{stub {argument}}}}} names no file in solutions/")
         return without_docstring(text).strip("\n")
-    raise SourceError(f"{source.name}: there is no directive {{{{{directive}}}}}; sync knows stub and first_cell")
+    if directive == "assumptions":
+        if argument not in PUZZLES:
+            raise SourceError(f"{source.name}: {{{{assumptions {argument}}}}} names no puzzle")
+        return "\n".join(f"- **{topic}:**{words}" for topic, words in map(_topic, PUZZLES[argument].assumptions))
+    raise SourceError(
+        f"{source.name}: there is no directive {{{{{directive}}}}}; sync knows stub, assumptions and first_cell"
+    )
+
+
+def _topic(line: str) -> list[str]:
+    return line.split(":", 1)
 
 
 def _embedded(source: Path, figure: str) -> str:

@@ -16,6 +16,7 @@ from checker.authoring.space import Space
 from checker.puzzle import (
     Allowance,
     Case,
+    Domain,
     FilmSpec,
     Launch,
     Long,
@@ -114,6 +115,7 @@ def puzzle(
     scale: Callable[[Case, str, torch.Tensor], torch.Tensor],
     tolerance: Mapping[str, Tolerance],
     film: FilmSpec,
+    domain: Domain,
     cases: Sequence[Case],
     grid: Callable[[Numbers], tuple[int, ...]],
     reads: Mapping[str, Times],
@@ -136,6 +138,7 @@ def puzzle(
     - `reads` and `writes` give for each tensor, without ``_ptr``, how often each element may be loaded or stored: the budget of bytes.
       `because` says why, where it is not once.
     - `strides` names the tensor of a stride that several share (``{"p": "m_part"}`` for ``stride_pm``).
+    - `domain` says what a kernel may assume, in words and as data (`checker.authoring.assumptions`).
     - `cases` are tried in addition to those that cover the pairs of `space`.
     """
     path = Path(file).resolve()
@@ -148,7 +151,7 @@ def puzzle(
         notebook=notebook,
         points=points,
         outputs=contract.outputs,
-        text=page(path.with_suffix(".md")),
+        text=page(path.with_suffix(".md"), domain),
         cases=Cases(space, cases),
         make=make,
         reference=reference,
@@ -157,6 +160,7 @@ def puzzle(
         scale=scale,
         tolerance=tolerance,
         film=film,
+        domain=domain,
         output_tolerance=output_tolerance,
         long=long,
         many=many,

@@ -7,18 +7,19 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from checker.puzzle import Hint, Text
+from checker.authoring.assumptions import assumptions
+from checker.puzzle import Domain, Hint, Text
 
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 FENCE = re.compile(r"```python\n(.*)\n```", re.DOTALL)
 
 
-def page(path: Path) -> Callable[[], Text]:
+def page(path: Path, domain: Domain) -> Callable[[], Text]:
     """A function that reads the page when it is first called."""
-    return cache(lambda: text_of(path.read_text("utf-8"), path.name))
+    return cache(lambda: text_of(path.read_text("utf-8"), path.name, domain))
 
 
-def text_of(page: str, name: str) -> Text:
+def text_of(page: str, name: str, domain: Domain) -> Text:
     """The parts of a page, without its line breaks. A demonstration has no hints.
 
     Raises ValueError if the page has no title or no explanation.
@@ -30,7 +31,7 @@ def text_of(page: str, name: str) -> Text:
         raise ValueError(f"{name} has no section called Explanation")
     question, idea = (_flowing(sections.get(part, "")) for part in ("Question", "Idea"))
     hint = Hint(question, idea, skeleton[1] if skeleton else "")
-    return Text(title, _flowing(statement), hint, _flowing(sections["Explanation"]))
+    return Text(title, _flowing(statement), assumptions(domain), hint, _flowing(sections["Explanation"]))
 
 
 def _flowing(section: str) -> str:

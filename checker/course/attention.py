@@ -18,7 +18,7 @@ from checker.course.diagrams import ONLINE_ATTENTION
 from checker.course.softmax_rows import honest_forms
 from checker.course.tensors import row_magnitude
 from checker.films.diagram import ExactState, RunningState
-from checker.puzzle import DTYPES, NORMAL, Case, Scalar, Tensors, Tolerance
+from checker.puzzle import DTYPES, NORMAL, Case, Domain, Scalar, Tensors, Tolerance
 
 TOLERANCE = {
     "float32": Tolerance(rtol=2**-11, c=2**13),
@@ -107,8 +107,25 @@ def running(
     return RunningState("k_ptr", "q_ptr", names, exact, tolerance=5e-3, in_memory=in_memory, update=update)
 
 
+WIDTH = {"D": WIDTHS}
+SCORES = (
+    "q, k and v are finite. A score, scale · q · k, is between -1e30 and 1e30, and scale between 2⁻¹² and 1. In float32, q, k and v "
+    "have ten bits after the first, so that TF32 holds them exactly."
+)
+"""What attention assumes about numbers. A kernel may hide a key with -1e30 as well as with -inf."""
+ROUNDED = "o may be off by 1.5 roundings of an operand (TF32 for float32), measured by the largest element of its row"
+DOMAIN = Domain(
+    sizes={"N_Q": (), "N_KV": (), **WIDTH},
+    tiles={"BLOCK_M": 16, "BLOCK_N": 16},
+    values=SCORES,
+    memory="a row's elements are adjacent. Rows may be any distance apart, so far that offsets pass 2³²; those of q, k and v may "
+    "repeat, with a stride of 0.",
+    accuracy=f"{ROUNDED}.",
+    expanded=("q", "k", "v"),
+)
 flash = partial(
     puzzle,
+    domain=DOMAIN,
     scale=scale,
     tolerance=TOLERANCE,
     options=lambda n: {"num_warps": 4, "num_stages": 2},

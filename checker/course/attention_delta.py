@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 
 from checker.authoring import Row, Space, cdiv, family, puzzle, table
 from checker.authoring.space import ANY_REMAINDER, length
-from checker.course.attention import REMAINDERS
-from checker.course.attention_heads import PER_QUERY, laid_out, long
+from checker.course.attention import REMAINDERS, WIDTH
+from checker.course.attention_heads import ANY_STRIDES, HEADS_DOMAIN, PER_QUERY, laid_out, long
 from checker.course.attention_values import WIDTHS
 from checker.course.diagrams import flowing
 from checker.course.tensors import generator, once_a_case
@@ -173,6 +175,16 @@ PUZZLE = puzzle(
         1  16   8192  64   128      -                -         -           gpu
         """,
         families=(*FAMILIES, tiny_outputs, small_gradients, blanks),
+    ),
+    domain=replace(
+        HEADS_DOMAIN,
+        sizes={"B": (), "H_Q": (), "N_Q": (), **WIDTH},
+        related={},
+        tiles={"BLOCK_M": 4},
+        values="o and do are finite, and so are their products and sums.",
+        memory=ANY_STRIDES.replace("q, k and v", "o and do"),
+        accuracy="delta is float32, and may lose a few float32 roundings of Σ |o · do|.",
+        expanded=("o", "do"),
     ),
     film=FilmSpec(
         case=Case({"B": 1, "H_Q": 2, "N_Q": 6, "D": 16}, {"BLOCK_M": 4}),

@@ -18,11 +18,13 @@ import torch
 
 from checker.authoring import Space, family, table
 from checker.course import attention_values as values
+from checker.course.attention import SCORES, attention
 from checker.course.attention import TOLERANCE as OUTPUT_TOLERANCE
-from checker.course.attention import attention
 from checker.course.attention_heads import (
+    ANY_STRIDES,
     CASES_OF_LAYOUTS,
     FLAGS,
+    HEADS_DOMAIN,
     HEADS_FACTORS,
     heads,
     heads_space,
@@ -208,7 +210,19 @@ def lost(case: Case, output: str) -> torch.Tensor:
     return torch.where(total > 0, total.clamp(min=torch.finfo(dtype).tiny), 0.0)
 
 
-gradient = partial(heads, tolerance=TOLERANCE, scale=scale)
+gradient = partial(
+    heads,
+    domain=replace(
+        HEADS_DOMAIN,
+        values=f"{SCORES} lse and delta come from the forward pass: a query that sees no key has lse = -inf.",
+        memory=ANY_STRIDES.replace("q, k and v", "q, k, v and do"),
+        accuracy="a gradient may lose a few roundings of its operands, measured by the sum of its terms' magnitudes.",
+        masked=("lse",),
+        expanded=("q", "k", "v", "do"),
+    ),
+    tolerance=TOLERANCE,
+    scale=scale,
+)
 """A puzzle that computes some of the gradients."""
 
 # ---------------------------------------------------------------------------------------------------------------- cases

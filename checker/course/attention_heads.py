@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -10,11 +11,13 @@ import torch
 
 from checker.authoring import Row, Space, cdiv
 from checker.course.attention import (
+    DOMAIN,
     FACTORS,
     FILM_STATE,
     KEPT,
     MANY_KEYS,
     MANY_TILES,
+    ROUNDED,
     SCORE_CASES,
     STATISTICS,
     attention,
@@ -207,8 +210,23 @@ PER_PROGRAM = "one number a program"
 PER_QUERY = "one number a query"
 heads = partial(flash, grid=lambda n: (cdiv(n["N_Q"], n["BLOCK_M"]), n["B"] * n["H_Q"]))
 """A puzzle with one program for each tile of queries of each head."""
+IN_GROUPS: Mapping[str, Callable[[Case], bool]] = {
+    "H_Q is a multiple of H_KV": lambda case: case.sizes["H_Q"] % case.sizes["H_KV"] == 0
+}
+ANY_STRIDES = (
+    "every stride of every tensor is passed; none need be 1, heads may be side by side, and offsets may pass 2³². q, k and v may be "
+    "expanded: a stride is 0."
+)
+HEADS_DOMAIN = replace(
+    DOMAIN,
+    sizes={"B": (), "H_Q": (), "H_KV": (), **DOMAIN.sizes},
+    related=IN_GROUPS,
+    memory=ANY_STRIDES,
+    accuracy=f"{ROUNDED}; the log-sum-exp is float32, and may be off by 0.0008 % and what the scores lose.",
+)
 forward = partial(
     heads,
+    domain=HEADS_DOMAIN,
     points=8,
     writes={"o": 1, "lse": 1},
     reference=reference,

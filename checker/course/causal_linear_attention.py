@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from checker.authoring import Row, Space, cdiv
 from checker.course import linear_values as values
 from checker.course.diagrams import linear as diagram
@@ -9,6 +11,7 @@ from checker.course.linear import (
     ANY_COLUMNS,
     COLUMNS,
     COVERED,
+    DOMAIN,
     HEADS,
     LAYOUTS,
     MOST_ITERATIONS,
@@ -39,6 +42,7 @@ PUZZLE = causal(
     __file__,
     notebook="10_linear_attention",
     points=5,
+    domain=replace(DOMAIN, tiles={"BLOCK_V": 16}),
     space=Space(
         {
             "family": COVERED,

@@ -16,9 +16,6 @@ PUZZLE = softmax(
     cases=IN_CHUNKS
     + rows_table("""
         M     N        BLOCK_N  values     dtype     layout  on
-        3     605      16       climbing
-        70    15       16
-        3     61       16       utmost     -         -       cpu
         8     200_003  4096     -          -         -       gpu
         5     262_144  16_384   spike      bfloat16  -       gpu
         515   5003     1024     ascending  float16   padded  gpu

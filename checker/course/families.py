@@ -3,7 +3,7 @@
 Normal rows hide almost every mistake. Negative rows expose a maximum that starts at 0 and masked lanes that hold 0. Ascending
 rows, whose maximum comes last, expose a missing rescale, and a large shift exposes a missing subtraction. Softmax gives the same
 result whichever number is subtracted, as long as nothing overflows or vanishes. So a wrong maximum shows only where rows ("deep")
-or tiles ("late_max", "early_max", "uneven") are more than 88 apart, the range of exp in float32.
+or tiles ("late_max", "early_max") are more than 88 apart, the range of exp in float32.
 
 A family's function gets normal rows [M, N] in float64 and the case.
 """
@@ -18,12 +18,12 @@ from functools import partial
 import torch
 
 from checker.authoring import family
-from checker.course.chunk_kinds import IN_SIGHT, PAIRS, TRIPLES, Kind, Plan, extremes, rows_of_kinds
+from checker.course.chunk_kinds import IN_SIGHT, PAIRS, Kind, Plan, extremes, rows_of_kinds
 from checker.course.tensors import chunk_width, generator
 from checker.puzzle import DTYPES, Case, Family
 
 REACH = {"float32": 3000.0, "float16": 60_000.0, "bfloat16": 1e5}
-"""The largest magnitude in rows of the family "extreme"."""
+"""The largest magnitude of scores of great magnitude."""
 
 
 def rows(case: Case, m: int, n: int) -> torch.Tensor:
@@ -57,10 +57,12 @@ def large(x: torch.Tensor, case: Case) -> torch.Tensor:
     return x * torch.finfo(DTYPES[case.dtype]).max / 32  # the sum of two does not overflow
 
 
-@family("numbers half of which are 0", "zeros among numbers")
+@family("two rows of which some numbers are 0 and some cancel", "zeros among numbers")
 def zeros(x: torch.Tensor, case: Case) -> torch.Tensor:
-    x = torch.where(_chance(x, case) < 0.5, 0.0 * x, x)  # 0.0 or -0.0, at other places in each row
-    x[:, 0] = 0.0
+    turn = _columns(x) % 5
+    x = torch.where(turn == 0, 0.0 * x, x)  # 0.0 or -0.0
+    x[0] = torch.where(turn == 1, 0.0 * x[0], x[0])
+    x[1] = torch.where(turn == 2, -x[0], x[1])
     return x
 
 
@@ -79,11 +81,6 @@ def ascending(x: torch.Tensor, case: Case) -> torch.Tensor:
     return torch.sort(4 * x, dim=-1).values
 
 
-@family("descending rows, whose maximum comes first", "descending rows")
-def descending(x: torch.Tensor, case: Case) -> torch.Tensor:
-    return torch.sort(4 * x, dim=-1, descending=True).values
-
-
 @family("rows in which some elements are -inf", "masked rows")
 def masked(x: torch.Tensor, case: Case) -> torch.Tensor:
     x = torch.where(_chance(x, case) < 0.4, -torch.inf, x)
@@ -96,14 +93,27 @@ def deep(x: torch.Tensor, case: Case) -> torch.Tensor:
     return 3 * x - 300
 
 
-@family("rows below any number used for -inf", "abyss")
-def abyss(x: torch.Tensor, case: Case) -> torch.Tensor:
-    return -1e38 - 1e38 * _chance(x, case)  # for mutants only: correct kernels that fold l into exp fail, too
+@family("rows that hold nothing but the lowest numbers of their type, and -inf", "lowest numbers", chunks=3)
+def lowest(x: torch.Tensor, case: Case) -> torch.Tensor:
+    info, middle = torch.finfo(DTYPES[case.dtype]), x.shape[1] // 2
+    low = torch.where(x < 0.5, info.min, info.min * (1 - info.eps))  # two neighbours: whatever is lower has no weight
+    low[::2] = info.min  # so a number that stands for -inf would count
+    low = low.masked_fill(_chance(x, case) < 0.3, -torch.inf)
+    low[:, middle] = info.min
+    return low
 
 
-@family("rows whose last element dwarfs all before it", "late max rows")
+@family("rows that lie close together far from zero", "levels", chunks=3)
+def levels(x: torch.Tensor, case: Case) -> torch.Tensor:
+    """c + d with exact d, so that the softmax is that of d. A row counts in steps of 1/8, 2⁻¹³, 1/64 or 1, and c is as large as that allows."""
+    step = torch.tensor([2.0**-3, -(2.0**-13), 2.0**-6, -1.0], dtype=torch.float64)
+    step = torch.cat([step, -step])[torch.arange(x.shape[0]) % 8, None]
+    return step / torch.finfo(DTYPES[case.dtype]).eps + step * torch.round(4 * x)
+
+
+@family("rows every other of which ends with an element that dwarfs all before it", "late max rows")
 def late_max(x: torch.Tensor, case: Case) -> torch.Tensor:
-    x[:, -1] += 120
+    x[::2, -1] += 120
     return x
 
 
@@ -119,18 +129,6 @@ def first_chunk_masked(x: torch.Tensor, case: Case) -> torch.Tensor:
     return x
 
 
-@family("rows whose first tile is -inf throughout, and all others far below zero", "masked then deep rows")
-def masked_then_deep(x: torch.Tensor, case: Case) -> torch.Tensor:
-    x = 3 * x - 300  # far from any number used for that -inf
-    x[:, : _first_tile(x, case)] = -torch.inf
-    return x
-
-
-@family("neighbouring rows of very different magnitude", "uneven rows")
-def uneven(x: torch.Tensor, case: Case) -> torch.Tensor:
-    return x - 150.0 * (torch.arange(x.shape[0], dtype=torch.float64) % 2)[:, None]  # no one maximum serves both
-
-
 @family("rows that are -inf throughout", "empty rows")
 def empty(x: torch.Tensor, case: Case) -> torch.Tensor:
     x[::2] = -torch.inf
@@ -138,11 +136,6 @@ def empty(x: torch.Tensor, case: Case) -> torch.Tensor:
 
 
 # ------------------------------------------------------------------------------------------------------- given rows
-
-
-@family("rows that rise by less than a thousandth from chunk to chunk", "creeping rows")
-def creeping(x: torch.Tensor, case: Case) -> torch.Tensor:
-    return (5e-5 * _columns(x)).repeat(x.shape[0], 1)  # the error of skipped rescales adds up
 
 
 @family("rows that rise by 6 from chunk to chunk", "climbing rows")
@@ -171,18 +164,6 @@ def one_hot(x: torch.Tensor, case: Case) -> torch.Tensor:
 @family("rows in which all numbers are equal", "constant rows", chunks=3)
 def constant(x: torch.Tensor, case: Case) -> torch.Tensor:
     return torch.full_like(x, -7.25)
-
-
-@family("rows in which all numbers are nearly equal", "nearly constant rows")
-def nearly_constant(x: torch.Tensor, case: Case) -> torch.Tensor:
-    return (-7.25 + (7 * _columns(x) % 23) / 2**15).repeat(x.shape[0], 1)
-
-
-@family("rows of many equal numbers just below one maximum", "equal terms")
-def equal_terms(x: torch.Tensor, case: Case) -> torch.Tensor:
-    x = torch.full_like(x, math.log(0.7))  # a sum of more than 64 in 16 bits rounds each 0.7 the same way
-    x[:, 0] = 0.0
-    return x
 
 
 @family("rows of one large element and many tiny ones", "spike rows", chunks=34)
@@ -251,20 +232,14 @@ chunk_pairs_in_sight = built(
     IN_SIGHT,
     chunks=8,
 )
-chunk_triples = built(
-    "chunk_triples",
-    "long rows whose chunks are -inf, level with the maximum so far, above or below it, in all orders of three",
-    "all triples of chunk kinds",
-    TRIPLES,
-    chunks=38,
-)
 extreme = reaching(
-    "extreme", "rows of the largest and smallest numbers", "largest and smallest numbers", REACH.__getitem__
+    "extreme",
+    "rows of the largest and smallest numbers",
+    "largest and smallest numbers",
+    lambda dtype: torch.finfo(DTYPES[dtype]).max,
 )
-vast = reaching("vast", "rows of numbers near 1e30 and -1e30", "numbers near ±1e30", lambda dtype: 1e30)
-utmost = reaching("utmost", "rows of numbers near 1e38 and -1e38", "numbers near ±1e38", lambda dtype: 1e38)
 
-BUILT = (chunk_pairs, chunk_pairs_in_sight, chunk_triples)
+BUILT = (chunk_pairs, chunk_pairs_in_sight)
 """These need as many rows as there are pairs of kinds."""
 FAMILIES = tuple(value for value in globals().values() if isinstance(value, Family))
 """All families of rows."""

@@ -10,6 +10,7 @@ from checker.course.attention import attention_table
 from checker.course.attention_heads import (
     FORWARD,
     FORWARD_CASES,
+    HEADS_DOMAIN,
     HEADS_FACTORS,
     NEEDED,
     ONE_HEAD,
@@ -36,6 +37,12 @@ PUZZLE = forward(
     notebook="13_fast",
     reads={"q": 1, "k": visible_keys, "v": visible_keys},
     because={**FORWARD, "k": ONE_LOOP, "v": ONE_LOOP},
+    domain=replace(
+        HEADS_DOMAIN,
+        memory="a row's elements are adjacent, and every other stride is a multiple of 16 bytes, as a descriptor needs. Offsets may "
+        "pass 2³².",
+        expanded=(),
+    ),
     make=make,
     space=forward_space(
         {n: v for n, v in HEADS_FACTORS.items() if n != "ragged"} | {"layout": ("apart", "transposed", "contiguous")}

@@ -11,11 +11,13 @@ import torch
 from checker.authoring import Row, cdiv
 from checker.course import attention_values as values
 from checker.course.attention import (
+    DOMAIN,
     FACTORS,
     FILM_STATE,
     MANY_KEYS,
     MANY_TILES,
     PLAIN_CASES,
+    ROUNDED,
     STATISTICS,
     WIDER,
     attention,
@@ -114,6 +116,13 @@ PUZZLE = flash(
         "v": "a tile of values is loaded once",
         **dict.fromkeys(("o", "m", "l"), VISITS),
     },
+    domain=replace(
+        DOMAIN,
+        sizes={"H": (), **DOMAIN.sizes},
+        memory="a row's elements are adjacent. Heads and rows may be any distance apart, so far that offsets pass 2³²; those of q, k and "
+        "v may repeat, with a stride of 0. m and l are contiguous.",
+        accuracy=f"{ROUNDED}; m and l are float32, and may be off by 0.0008 % and what the scores lose.",
+    ),
     make=make,
     reference=reference,
     output_tolerance={"m_ptr": STATISTICS, "l_ptr": STATISTICS},

@@ -17,7 +17,7 @@ from checker.authoring.space import ANY_REMAINDER, length
 from checker.course import linear_values as values
 from checker.course.linear_values import State, feature_map, past, queries_keys_values, stored
 from checker.course.tensors import largest_of_row
-from checker.puzzle import DTYPES, NORMAL, Case, Family, Long, Tensors, Tolerance
+from checker.puzzle import DTYPES, NORMAL, Case, Domain, Family, Long, Tensors, Tolerance
 
 EPS = 1e-6
 """Added to the normaliser q · z."""
@@ -148,8 +148,19 @@ def reference(case: Case, inputs: Tensors) -> Tensors:
     return {"o_ptr": o, "s_ptr": after.s, "z_ptr": after.z}
 
 
+ROUNDED = "o may be off by five roundings of an operand (TF32 for float32), measured by the largest element of its row"
+DOMAIN = Domain(
+    sizes={"B": (), "H": (), "N": (), "D": (16, 32, 64, 128), "D_V": ()},
+    tiles={"CHUNK": 16, "BLOCK_V": 16},
+    values="q, k and v are finite, and so are the sums of φ(k) and of φ(k) v. Where q has no feature above 0, o is 0.",
+    memory="the elements of a row are adjacent. Rows, heads and batches may be any distance apart, so far that offsets pass 2³²; those "
+    "of q, k and v may repeat, with a stride of 0. States are contiguous.",
+    accuracy=f"{ROUNDED}; states are float32, and a sum may lose what is below a rounding of the largest sum so far.",
+    expanded=("q", "k", "v"),
+)
 linear = partial(
     puzzle,
+    domain=DOMAIN,
     scale=magnitude,
     tolerance=TOLERANCE,
     grid=lambda n: (n["B"] * n["H"], cdiv(n["D_V"], n["BLOCK_V"])),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 
 from checker.authoring import Row, Space, cdiv
@@ -12,9 +14,11 @@ from checker.course.linear import (
     ANY_COLUMNS,
     COLUMNS,
     COVERED,
+    DOMAIN,
     LAYOUTS,
     MOST_ITERATIONS,
     REMAINDERS,
+    ROUNDED,
     WIDTHS,
     columns,
     empty,
@@ -101,6 +105,12 @@ PUZZLE = linear(
         "v": "every value that counts is read once",
         "key_lengths": "one number for each program",
     },
+    domain=replace(
+        DOMAIN,
+        sizes={"B": (), "H": (), "N_Q": (), "N_KV": (), "D": WIDTHS, "D_V": ()},
+        tiles={"BLOCK_M": 16, "BLOCK_N": 16, "BLOCK_V": 16},
+        accuracy=f"{ROUNDED}.",
+    ),
     make=make,
     reference=reference,
     space=Space(

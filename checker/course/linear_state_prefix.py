@@ -12,7 +12,7 @@ from checker.course.contributions import contributions as added_by_chunk
 from checker.course.diagrams import PREFIX
 from checker.course.linear import ANY_COLUMNS, columns, magnitude
 from checker.course.tensors import generator
-from checker.puzzle import NORMAL, Case, FilmSpec, Many, Tensors, Tolerance
+from checker.puzzle import NORMAL, Case, Domain, FilmSpec, Many, Tensors, Tolerance
 
 
 @dataclass
@@ -162,6 +162,13 @@ PUZZLE = puzzle(
         1000  7         333     64          counting       gpu
         """,
         families=FAMILIES,
+    ),
+    domain=Domain(
+        sizes={"G": (), "N_CHUNKS": (), "SIZE": ()},
+        tiles={"BLOCK_SIZE": 8},
+        values="x and x0 are finite, and so are their sums.",
+        memory="all tensors are contiguous and float32. Offsets may pass 2³².",
+        accuracy="a sum may be off by 0.02 % of itself and by 64 roundings of the largest magnitude summed so far.",
     ),
     film=FilmSpec(
         case=Case({"G": 2, "N_CHUNKS": 5, "SIZE": 24}, {"BLOCK_SIZE": 16}, family=counting),

@@ -7,10 +7,20 @@ import torch
 from checker.authoring import Row, Space, puzzle
 from checker.authoring.space import prime_below
 from checker.course.diagrams import flowing
-from checker.course.families import BUILT, ascending, chunk_pairs, chunk_pairs_in_sight, empty, extreme, rows
-from checker.course.softmax_rows import rows_table
+from checker.course.families import (
+    BUILT,
+    ascending,
+    chunk_pairs,
+    chunk_pairs_in_sight,
+    empty,
+    extreme,
+    levels,
+    lowest,
+    rows,
+)
+from checker.course.softmax_rows import LAYOUTS, MANY_ROWS, rows_table
 from checker.course.tensors import stored
-from checker.puzzle import DTYPES, NORMAL, Case, FilmSpec, Long, Many, Tensors, Tolerance
+from checker.puzzle import DTYPES, NORMAL, Case, Domain, FilmSpec, Long, Many, Tensors, Tolerance
 
 LOWEST = torch.finfo(torch.float64).min
 
@@ -72,29 +82,36 @@ PUZZLE = puzzle(
     many=(Many(("m_part_ptr", "l_part_ptr", "m_ptr", "l_ptr")),),
     space=Space(
         {
-            "family": (chunk_pairs, chunk_pairs_in_sight, empty, extreme, NORMAL),
+            "family": (chunk_pairs, chunk_pairs_in_sight, empty, extreme, lowest, levels, NORMAL),
             "splits": ("prime", "all", "more than half", "all but one", "one"),
             "parts": ("ragged", "full", "some empty"),
-            "block": (16, 64, 1024),
-            "rows": (9, 1, 3),
-            "layout": ("padded", "contiguous"),
+            "block": (16, 64, 1024, 8),
+            "rows": (9, 1, 3, MANY_ROWS),
+            "layout": LAYOUTS,
         },
         from_row,
-        lambda row: row["rows"] >= 9 or row["family"] not in BUILT,
+        lambda row: row["family"] not in BUILT or (row["rows"] >= 9 and row["layout"] != "repeated"),
         wider={"rows": range(1, 13), "block": (8, 32, 128, 256)},
-        largest=({"rows": 72, "block": 2048, "splits": "all but one", "parts": "ragged"},),
+        largest=({"rows": 76, "block": 2048, "splits": "all but one", "parts": "ragged"},),
     ),
     cases=rows_table("""
         M     N       SPLITS  BLOCK_S  values                layout  on   why
-        67    20      7       8        chunk_pairs_in_sight  padded  -    many programs
-        67    20      7       8        empty
-        16    96      48      64       -                     -       -    16 divides every size, a tile divides none
-        6     151     38      64       chunk_triples
-        2     4000    40      64       outnumbered
-        3     18      5       16       vast                  -       cpu
+        2     4000    40      64       outnumbered           -       -    parts that matter by their sums alone (far_parts_dropped)
         4096  1000    127     128      ascending             -       gpu
         512   20_011  1000    1024     empty                 padded  gpu
     """),
+    domain=Domain(
+        sizes={"M": (), "SPLITS": ()},
+        tiles={"BLOCK_S": 8},
+        related={"BLOCK_S is at least SPLITS": lambda case: case.meta["BLOCK_S"] >= case.sizes["SPLITS"]},
+        values="each (m, l) belongs to a real part of a row: m is a finite number and l at least 1, or m is -inf and l is 0. All parts of "
+        "a row may be empty.",
+        memory="the parts of a row are adjacent. Rows may be any distance apart, so far that offsets pass 2³², and may repeat, with a "
+        "stride of 0.",
+        accuracy="l may be off by 0.005 % of itself; m is exact.",
+        masked=("m_part",),
+        expanded=("m_part", "l_part"),
+    ),
     film=FilmSpec(
         case=Case({"M": 3, "N": 18, "SPLITS": 5}, {"BLOCK_S": 8}, family=ascending),
         diagram=flowing(m_part_ptr=("row", "part"), l_part_ptr=("row", "part"), m_ptr=("row",), l_ptr=("row",)),

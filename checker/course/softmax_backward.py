@@ -9,9 +9,9 @@ import torch
 from checker.authoring import family, puzzle, table
 from checker.course import families as rows_of
 from checker.course.diagrams import flowing
-from checker.course.softmax_rows import one_tile_space, one_tile_warps
-from checker.course.tensors import generator, once_a_case, stored
-from checker.puzzle import DTYPES, NORMAL, Case, FilmSpec, Long, Many, Tensors, Tolerance
+from checker.course.softmax_rows import HOLDS_ROW, one_tile_space, one_tile_warps
+from checker.course.tensors import AWKWARD, generator, once_a_case, stored
+from checker.puzzle import DTYPES, NORMAL, Case, Domain, FilmSpec, Long, Many, Tensors, Tolerance
 
 TOLERANCE = {
     "float32": Tolerance(rtol=2**-22, c=32.0),
@@ -23,6 +23,8 @@ LEAST = {"float32": 2.0**-126, "float16": 5 * 2.0**-26, "bfloat16": 2.0**-126}
 """The absolute error allowed for any gradient: a GPU may flush numbers below 2⁻¹²⁶ to 0, and float16 rounds by 2⁻²⁵."""
 SMALL = {"float32": 2.0**-86, "float16": 2.0**-8, "bfloat16": 2.0**-86}
 """The factor of gradients in "small_gradients": small, but results still differ from 0."""
+APART = {"float32": 0.45, "float16": 0.9, "bfloat16": 0.45}
+"""Gradients in "large", as a share of the largest number: float32 holds their differences, float16 does not."""
 Rows = tuple[torch.Tensor, torch.Tensor]
 """x, of which y is the softmax, and dy, each [M, N] float64. Both are normal before a family changes them."""
 
@@ -52,29 +54,30 @@ def alike_gradients(rows: Rows, case: Case) -> Rows:
     return x, 100.0 + dy  # nearly all of dy cancels
 
 
+@family("gradients whose weighted mean is 0, or that are 0 themselves", "cancelling gradients")
+def cancelling(rows: Rows, case: Case) -> Rows:
+    x, dy = rows
+    pairs = dy.shape[1] // 2 * 2
+    dy[:, 1:pairs:2] = -dy[:, 0:pairs:2]
+    dy[:, pairs:] = 0.0
+    dy[1::2] = 0.0
+    return torch.zeros_like(x), dy
+
+
 @family("large numbers", "large numbers")
 def large(rows: Rows, case: Case) -> Rows:
     x, dy = rows
-    return x, dy * (torch.finfo(DTYPES[case.dtype]).max / 32)  # the sum overflows, the weighted mean does not
-
-
-@family("gradients further apart than float16 can hold", "gradients far apart")
-def apart(rows: Rows, case: Case) -> Rows:
-    x, dy = rows
-    return x, 60_000.0 * torch.where(torch.arange(dy.shape[1]) % 7 == 3, -1.0, 1.0).double().repeat(len(dy), 1)
+    largest = torch.finfo(DTYPES[case.dtype]).max
+    dy = dy * (largest / 32)  # the sum overflows, the weighted mean does not
+    apart = torch.where(torch.arange(dy.shape[1]) % 7 == 1, -APART[case.dtype], APART[case.dtype])
+    dy[::2] = apart * largest  # the differences overflow in float16, not in float32
+    return x, dy
 
 
 @family("gradients near the smallest number of the dtype", "smallest gradients")
 def small_gradients(rows: Rows, case: Case) -> Rows:
     x, dy = rows
     return x, dy * SMALL[case.dtype]  # the dtype can hold dy, but float16 barely y · dy
-
-
-@family("small weights with large gradients", "rare rows")
-def rare(rows: Rows, case: Case) -> Rows:
-    x, dy = rows
-    x[:, 0] = 20.0  # one column has nearly all the weight, the others 10⁻⁹ with gradients of 10⁹
-    return x, torch.cat([dy[:, :1], dy[:, 1:] * 2.0**30], dim=1)
 
 
 def make(case: Case) -> Tensors:
@@ -87,7 +90,7 @@ def make(case: Case) -> Tensors:
     return {
         "y_ptr": stored(torch.softmax(x, dim=-1), case),
         "dy_ptr": stored(dy, case, gap=7),
-        "dx_ptr": stored(torch.zeros(shape), case, gap=5),
+        "dx_ptr": stored(torch.zeros(shape), case, gap=5, output=True),
     }
 
 
@@ -106,7 +109,7 @@ def magnitude(case: Case, output: str) -> torch.Tensor:
     return (y * (dy + (y * dy).sum(dim=-1, keepdim=True)) + LEAST[case.dtype] / one_step).where(y > 0, 0.0)
 
 
-FAMILIES = (masked_weights, alike_gradients, NORMAL, large, small_gradients, one_hot, constant)
+FAMILIES = (masked_weights, alike_gradients, cancelling, NORMAL, large, small_gradients, one_hot, constant)
 TENSORS = ("y_ptr", "dy_ptr", "dx_ptr")
 ONCE = "a row stays on chip between the sum and the product, so it is read once"
 
@@ -128,20 +131,7 @@ PUZZLE = puzzle(
     space=one_tile_space(FAMILIES),
     cases=table(
         """
-        M       N       BLOCK_N  values           dtype     layout  on     why
-        67      7       8        alike_gradients  -         padded  -      many programs
-        2       5003    8192     -                -         -       -      more columns than a fixed limit would allow
-        1       40_003  65_536   -                -         -       cpu    more lanes than 16 bits can count
-        2       4096    4096     -                -         padded  -      a round number of columns, and rows further apart
-        2       5003    8192     alike_gradients  float16
-        2       48      64       -                -         -       -      16 divides every size, a tile divides none
-        70      1       1        -                -         -       -      many programs of one element
-        67      7       8        alike_gradients  float16
-        67      15      16       alike_gradients  bfloat16  padded
-        2       2050    4096     alike_gradients  bfloat16  padded
-        3       21      32       apart            float16
-        9       21      32       rare             -         padded
-        9       37      64       rare             bfloat16  padded
+        M       N       BLOCK_N  values           dtype     layout  on
         70_001  37      64       masked_weights   -         -       gpu
         131     16_384  16_384   -                -         -       gpu
         130     12_289  16_384   -                float16   padded  gpu
@@ -151,7 +141,18 @@ PUZZLE = puzzle(
         512     12_289  16_384   -                float16   padded  timed
         512     12_289  16_384   alike_gradients  bfloat16  -       timed
         """,
-        families=(*FAMILIES, apart, rare),
+        families=FAMILIES,
+    )
+    + tuple(Case({"M": 3, "N": n}, {"BLOCK_N": 64}) for n in AWKWARD),
+    domain=Domain(
+        sizes={"M": (), "N": ()},
+        tiles={"BLOCK_N": 1},
+        related=HOLDS_ROW,
+        values="y is a softmax, some of whose elements may be 0; dy holds any finite numbers whose differences are finite.",
+        memory="a row's elements are adjacent. The rows of y, dy and dx may be any distance apart, so far that offsets pass 2³², and "
+        "those of y and dy may repeat, with a stride of 0.",
+        accuracy="dx may lose a few float32 roundings of y · (|dy| + Σ y · |dy|), and its own rounding to its type.",
+        expanded=("y", "dy"),
     ),
     film=FilmSpec(
         case=Case({"M": 4, "N": 7}, {"BLOCK_N": 8}),

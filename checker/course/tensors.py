@@ -14,6 +14,10 @@ MOST_REMEMBERED = 2**27
 """Bytes that a function with `once_a_case` keeps."""
 
 
+AWKWARD = range(41, 50, 2)
+"""Lengths one after another, among them 41 and 47, which times their reciprocal are less than 1 in float32."""
+
+
 def generator(case: Case) -> torch.Generator:
     """A generator seeded by the case: the same numbers every time, on every machine."""
     return torch.Generator().manual_seed(case.seed * 1_000_003 + sum(case.sizes.values()))
@@ -34,16 +38,19 @@ def chunk_width(case: Case, n: int) -> int:
     return tile * -(-n // (64 * tile)) if tile < n else -(-n // 8)
 
 
-def stored(x: torch.Tensor, case: Case, gap: int = 13) -> torch.Tensor:
+def stored(x: torch.Tensor, case: Case, gap: int = 13, *, output: bool = False) -> torch.Tensor:
     """`x` in the case's dtype and layout. Raises ValueError for an unknown layout.
 
-    The gaps of a padded layout hold NaN. They are `gap` elements wide, or a few more depending on the seed.
+    The gaps of a padded layout hold NaN. They are `gap` elements wide, or a few more depending on the seed. In a repeated layout all
+    rows of an input are its first one, with a stride of 0, and an `output` is padded.
     """
     x = x.to(DTYPES[case.dtype])
     match case.layout:
         case "contiguous":
             return x.contiguous()
-        case "padded":  # rows are further apart than they are long
+        case "repeated" if not output:
+            return x[..., :1, :].contiguous().expand(x.shape)
+        case "padded" | "repeated":  # rows are further apart than they are long
             wide = torch.full((*x.shape[:-1], x.shape[-1] + gap + case.seed % 5), torch.nan, dtype=x.dtype)
             wide[..., : x.shape[-1]] = x
             return wide[..., : x.shape[-1]]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from checker.course.diagrams import matrices
 from checker.course.families import ascending
 from checker.course.softmax_rows import (
     CHUNKED,
+    DOMAIN,
     columns_in_chunks,
-    late_maxima,
+    lengths_one_by_one,
     row_space,
     rows_table,
     running,
@@ -19,38 +22,21 @@ PUZZLE = softmax(
     __file__,
     notebook="04_tiled_softmax",
     points=3,
+    domain=replace(DOMAIN, tiles={"BLOCK_M": 1, "BLOCK_N": 2}),
     reads={"x": 2},
     because={"x": "x is read once for maximum and sum together, once for the result"},
     space=row_space(
-        tiles=((4, 16), (16, 16), (16, 8), (2, 1024)),
+        tiles=((4, 16), (16, 8), (1, 2), (2, 1024)),
         rows=(11, 1, 8),
         families=CHUNKED,
         columns=columns_in_chunks,
-        wider=tuple((m, n) for m in (1, 2, 4, 8, 16) for n in (8, 16, 32, 128)),
+        wider=tuple((m, n) for m in (1, 2, 4, 8, 16) for n in (2, 8, 16, 32, 128)),
         largest={"tile": (4, 2048), "rows": 76, "chunks": 20},
     ),
     cases=rows_table("""
         M          N        BLOCK_M  BLOCK_N  values                dtype     layout  on     why
-        75         23       1        8        chunk_pairs_in_sight  -         padded  -      many programs
-        48         80       32       64       -                     -         -       -      16 divides every size, a tile divides none
-        71         1        4        16       positive              bfloat16  padded
-        71         1        4        16       extreme
-        71         23       4        16       chunk_pairs_in_sight
-        64         83       16       16       chunk_pairs
-        64         72       8        8        chunk_pairs           float16
-        7          605      4        16       chunk_triples
-        3          5003     4        16       -                     -         -       -      too many chunks to unroll by hand
-        2          33_003   2        1024     -                     -         -       -      more columns than 16 bits can count
-        3          4096     2        1024     -                     -         padded  -      a round number of columns, and rows further apart
-        71         1033     4        16       spike                 float16
-        5          1024     4        16       spike                 bfloat16  padded
-        3          61       4        16       utmost                -         -       cpu
-        3          605      4        16       creeping
-        3          605      4        16       climbing
-        3          605      4        16       overflowing_sum
-        3          61       4        16       nearly_constant
-        3          2403     4        16       equal_terms           float16   -       -      more terms than a sum in 16 bits can hold, in every lane
-        3          2403     4        16       equal_terms           bfloat16
+        2          33_003   2        1024     -                     -         -       -      more columns than 16 bits can count (columns_in_16_bits)
+        3          605      4        16       climbing              -         -       -      rescaled by the last rise alone (last_rise)
         9          200_003  4        2048     ascending             -         -       gpu
         517        5003     8        512      ascending             float16   padded  gpu
         5          262_144  1        16_384   spike                 bfloat16  -       gpu
@@ -60,7 +46,7 @@ PUZZLE = softmax(
         16         262_144  1        16_384   spike                 bfloat16  -       timed
         1_000_003  37       32       64       masked                -         -       timed
     """)
-    + late_maxima(3, {"BLOCK_M": 4, "BLOCK_N": 16}),
+    + lengths_one_by_one(3, {"BLOCK_M": 2}),
     film=FilmSpec(
         case=Case({"M": 5, "N": 10}, {"BLOCK_M": 2, "BLOCK_N": 4}, family=ascending),
         diagram=matrices(running(passes=1)),

@@ -8,8 +8,8 @@ from checker.authoring import Row, Space, cdiv, puzzle, table
 from checker.authoring.space import ANY_REMAINDER, length
 from checker.course.diagrams import flowing
 from checker.course.families import constant, large, rows, zeros
-from checker.course.tensors import stored
-from checker.puzzle import DTYPES, NORMAL, Case, FilmSpec, Many, Tensors, Tolerance
+from checker.course.tensors import AWKWARD, stored
+from checker.puzzle import DTYPES, NORMAL, Case, Domain, FilmSpec, Many, Tensors, Tolerance
 
 
 def make(case: Case) -> Tensors:
@@ -41,27 +41,31 @@ PUZZLE = puzzle(
     many=(Many(("x_ptr", "y_ptr", "z_ptr"), "N", "element", first=2**24),),  # where float32 skips numbers
     space=Space(
         {
-            "tiles": (7, 1, 40, 2),
+            "tiles": (7, 1, 75, 2),
             "last": ("prime", "none", "one", "all but one"),
-            "block": (16, 64, 1024),
+            "block": (16, 64, 1024, 2),
             "dtype": tuple(DTYPES),
             "family": (NORMAL, large, constant, zeros),
         },
         from_row,
-        wider={"tiles": range(1, 10), "last": ANY_REMAINDER, "block": (8, 32, 128, 512, 2048)},
-        largest=({"tiles": 70, "block": 4096},),
+        lambda row: row["block"] > 2 or row["last"] not in ("prime", "all but one"),
+        wider={"tiles": range(1, 10), "last": ANY_REMAINDER, "block": (2, 4, 8, 32, 128, 512, 2048)},
+        largest=({"tiles": 80, "block": 4096},),
     ),
     cases=table(
         """
-        N           BLOCK_N  values  dtype     on   why
-        557         8        -       -         -    many programs
-        200_003     1024     -       -         -    more than a fixed limit would allow
-        37          8        large   bfloat16
-        48          64       -       -         -    16 divides every size, a tile divides none
-        100_003     1024     -       -         gpu
-        16_777_259  1024     -       -         gpu
-        """,
-        families=(large,),
+        N           BLOCK_N  on
+        100_003     1024     gpu
+        16_777_259  1024     gpu
+        """
+    )
+    + tuple(Case({"N": n}, {"BLOCK_N": 2}) for n in AWKWARD),
+    domain=Domain(
+        sizes={"N": ()},
+        tiles={"BLOCK_N": 2},
+        values="any finite numbers whose sum is finite.",
+        memory="x, y and z are contiguous.",
+        accuracy="z is rounded once, to the type of x and y.",
     ),
     film=FilmSpec(
         case=Case({"N": 10}, {"BLOCK_N": 4}),

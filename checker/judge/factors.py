@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 LAYOUTS: dict[str, str] = {
     "padded": "rows that lie further apart in memory than they are long",
+    "repeated": "inputs that repeat one row, with a stride of 0",
     "transposed": "heads that lie side by side in memory, row by row",
     **dict.fromkeys(
         ("mixed 1", "mixed 2", "mixed 3", "mixed 4"),

@@ -1,7 +1,7 @@
-"""Launches too large to make: rows so far apart that offsets pass 2³¹, and the last of very many programs.
+"""Launches too large to make: rows so far apart that offsets pass 2³², and the last of very many programs.
 
 Nobody allocates an 8 GB matrix or 70,000 rows. The simulator pretends that the rows of a small matrix are so far apart that the last
-one begins past 2³¹, or runs only the last programs of a huge launch, at the addresses that they would have. A kernel that is right on
+one begins past 2³², or runs only the last programs of a huge launch, at the addresses that they would have. A kernel that is right on
 the small matrix and wrong there fails the `memory` gate.
 """
 
@@ -25,8 +25,8 @@ from checker.phrases import join, short
 from checker.puzzle import Long, Many, Puzzle
 from checker.submission.kernel import KernelSource
 
-LEAST_ROWS = 3
-"""With fewer rows, the distance between two of them would itself pass 2³¹."""
+LEAST_ROWS, ENOUGH_ROWS = 3, 4
+"""With fewer rows, the distance between two of them would itself pass 2³¹: with two at once, with three before the last passes 2³²."""
 MISCONCEPTION = "offset_in_32_bits"
 """The belief behind offsets that wrap, in the bank of every puzzle with long tensors."""
 MOST_PROGRAMS = 65_535
@@ -73,11 +73,12 @@ class FarLaunch(LargeLaunch):
     def words(self, where: str) -> tuple[str, str]:
         unit, name, last = self.long.unit, short(self.long.tensors[0]), _rows(self.long, self.near)[0] - 1
         apart = passing(last + 1)
+        begins = last * apart
         return (
             f"With more than 2³¹ elements in {join(map(short, self.long.tensors))} the kernel reaches the wrong memory{where}. "
             f"Tried with each {unit} of {name} {apart:,} elements after the one before ({self.prepared.case.name}): {unit} {last} "
-            f"begins at element {last * apart:,}, more than 2³¹ - 1 = 2,147,483,647, and a product of 32 bits wraps around to "
-            f"{last * apart - 2**32:,}.",
+            f"begins at element {begins:,}, more than 2³¹ - 1 = 2,147,483,647, and a product of 32 bits wraps around to "
+            f"{begins - 2**32:,}.",
             f"Make the {unit}'s number 64 bits wide before it is multiplied by the stride: `.to(tl.int64)`.",
         )
 
@@ -108,8 +109,8 @@ class LateLaunch(LargeLaunch):
 
 
 def passing(rows: int) -> int:
-    """Elements from row to row, a multiple of 16, with which only the last row begins past 2³¹."""
-    return -(-(2**31) // (rows - 1) // 16) * 16
+    """Elements from row to row, a multiple of 16 below 2³¹, with which the last row begins past 2³², or past 2³¹ if it is the third."""
+    return min(-(-(2**32) // (rows - 1) // 16) * 16, 2**31 - 16)
 
 
 def fitting(rows: int) -> int:
@@ -118,12 +119,12 @@ def fitting(rows: int) -> int:
 
 
 def far_launches(puzzle: Puzzle, prepared: Sequence[Prepared]) -> list[FarLaunch]:
-    """For each kind of long tensors, the smallest launch of `prepared` that has enough rows, with its rows far apart."""
+    """For each kind of long tensors, the smallest launch of `prepared` that has enough rows, if any has, with its rows far apart."""
     launches = []
     for long in puzzle.long:
         enough = [p for p in prepared if min(_rows(long, p)) >= LEAST_ROWS and _separable(long, p)]
         if enough:
-            near = min(enough, key=lambda p: p.elements)
+            near = min(enough, key=lambda p: (min(_rows(long, p)) < ENOUGH_ROWS, p.elements))
             launches.append(FarLaunch(far_apart(puzzle, near, long, passing), long, near))
     return launches
 

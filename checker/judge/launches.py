@@ -213,7 +213,7 @@ def _placed(
         if name in puzzle.outputs:
             guarded.fill_(_poison(guarded.dtype, finite or bool(expected[name].isnan().any())))
         else:
-            guarded.copy_(tensor)
+            _once(guarded).copy_(_once(tensor))
         placed[name] = guarded
     before = {name: whole(tensor).clone() for name, tensor in placed.items()}
     return Prepared(case, bind(puzzle, case, placed, config), expected, before, config)
@@ -273,6 +273,11 @@ def _guarded(tensor: torch.Tensor) -> torch.Tensor:
     span = span if tensor.numel() else 0
     storage = torch.full((GUARD + span + GUARD,), _poison(tensor.dtype), dtype=tensor.dtype)
     return torch.as_strided(storage, tensor.shape, tensor.stride(), GUARD)
+
+
+def _once(tensor: torch.Tensor) -> torch.Tensor:
+    """Each element of memory once: a dimension with a stride of 0 has length 1."""
+    return tensor[tuple(slice(1) if stride == 0 else slice(None) for stride in tensor.stride())]
 
 
 def _poison(dtype: torch.dtype, finite: bool = False) -> float | int:

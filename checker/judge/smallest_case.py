@@ -37,7 +37,7 @@ def smallest_case(candidate: Candidate, failing: Prepared, fails: Callable[[Outc
     floor = 16 if "tl.dot" in candidate.source.source else 4
     if config is None:
         best = first(_with_small_tiles(best, floor)[:1])
-    best = first([_resized(best, dict.fromkeys(best.sizes, n)) for n in _sizes_of_all(best)])
+    best = first([_at_most(best, n) for n in _sizes_of_all(best)])
     for name in best.sizes:
         best = first([_resized(best, {name: n}) for n in _sizes_of_one(best, name)])
     if config is None:
@@ -64,6 +64,11 @@ def _sizes_of_one(case: Case, name: str) -> list[int]:
 
 def _resized(case: Case, sizes: dict[str, int]) -> Case:
     return replace(case, sizes={**case.sizes, **sizes})
+
+
+def _at_most(case: Case, n: int) -> Case:
+    """No size grows: a row must not outgrow a tile that has to hold it."""
+    return _resized(case, {name: min(size, n) for name, size in case.sizes.items()})
 
 
 def _with_small_tiles(case: Case, floor: int) -> list[Case]:

@@ -17,7 +17,7 @@ def softmax(case: Case, x: Tensors) -> Tensors:
 
 def merge_softmax_stats(case: Case, x: Tensors) -> Tensors:
     m = x["m_part"].amax(-1)
-    l = torch.exp(torch.logsumexp(x["m_part"] + x["l_part"].log(), -1) - m)
+    l = torch.exp(torch.logsumexp(x["m_part"] - m[:, None] + x["l_part"].log(), -1))  # m first: it may be 3e38
     return {"m": m, "l": torch.where(m == -torch.inf, 0.0, l)}
 
 

@@ -34,15 +34,14 @@ def attention_scores(family: Family, n_kv: int, d: int, dtype: str = "float32") 
 
 
 def test_rows_for_softmax_hold_what_breaks_it() -> None:
-    for name in ("late_max", "early_max", "first_chunk_masked", "spike", "uneven", "deep", "masked"):
+    for name in ("late_max", "early_max", "first_chunk_masked", "spike", "deep", "masked"):
         x = drawn(getattr(families, name))
         assert not x.isnan().any()
         assert x.isfinite().any(dim=-1).all(), name
     assert (torch.exp(drawn(families.deep).float()) == 0).all(), "they vanish without their maximum"
-    late, early, uneven = (drawn(getattr(families, name)) for name in ("late_max", "early_max", "uneven"))
-    assert torch.exp((late[:, -1:] - late[:, :-1]).float()).isinf().all()
+    late, early = drawn(families.late_max), drawn(families.early_max)
+    assert torch.exp((late[::2, -1:] - late[::2, :-1]).float()).isinf().all()
     assert torch.exp((early[:, :1] - early[:, 1:]).float()).isinf().all()
-    assert torch.exp(-(uneven[0].amax() - uneven[1].amax()).abs().float()) == 0, "no number stands for both maxima"
     masked, empty = drawn(families.first_chunk_masked), drawn(families.empty)
     assert (masked[:, :BLOCK] == -torch.inf).all()
     assert masked[:, BLOCK:].isfinite().all()
@@ -52,6 +51,25 @@ def test_rows_for_softmax_hold_what_breaks_it() -> None:
         chunk = torch.exp(drawn(families.spike, dtype=name)[0, 1 : 1 + BLOCK]).sum()
         assert chunk > 0
         assert torch.tensor(1.0, dtype=DTYPES[name]) + chunk.to(DTYPES[name]) == 1.0, "a sum in 16 bits loses the chunk"
+
+
+def test_rows_at_the_ends_of_a_type_and_at_a_level_are_exact_in_it() -> None:
+    for name, dtype in DTYPES.items():
+        low, info = drawn(families.lowest, dtype=name), torch.finfo(dtype)
+        assert (low[low.isfinite()] < 0.98 * info.min).all()
+        assert low.isfinite().any(dim=-1).all(), "never a whole row"
+        assert (low == -torch.inf).any()
+        level = rows(case(families.levels, dtype=name), 8, N)
+        assert torch.equal(level.to(dtype).double(), level), "the differences are exact"
+        assert ((level.amax(dim=-1) - level.amin(dim=-1)) < 0.3 * level.abs().amax(dim=-1)).all()
+
+
+def test_a_repeated_input_is_one_row_in_memory_and_an_output_is_not() -> None:
+    x = drawn(NORMAL)
+    once, output = (stored(x, case(layout="repeated"), output=output) for output in (False, True))
+    assert (once.shape, once.stride()) == ((M, N), (0, 1))
+    assert torch.equal(once, x[:1].float().repeat(M, 1))
+    assert output.stride() == (N + 13, 1)
 
 
 def test_gaps_of_a_padded_layout_hold_nan_and_set_the_stride() -> None:

@@ -1,4 +1,4 @@
-"""Offsets past 2³¹: from row softmax on, a missing cast fails the memory gate, which names the line."""
+"""Offsets past 2³²: from row softmax on, a missing cast fails the memory gate, which names the line."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_product_in_32_bits_fails_the_memory_gate_at_its_line(name, runner):
     assert (verdict.failure.gate, verdict.failure.status, verdict.score) == ("memory", "failed", 0)
     assert "more than 2³¹" in verdict.failure.message
     if name == "row_softmax":
-        assert "row 2 begins at element 2,147,483,648" in verdict.failure.message
+        assert "begins at element 4,294,967,296" in verdict.failure.message
     assert "`.to(tl.int64)`" in verdict.failure.advice
     assert verdict.diagnosis.misconception == "offset_in_32_bits"
     line = verdict.source.split("\n")[verdict.failure.line - verdict.first_line]

@@ -14,7 +14,7 @@ FAILS = {
     "always wrong": ("row_softmax", "p / l_i", "p + l_i", {"M": 1, "N": 1}),
     "second row wrong": ("row_softmax", "p / l_i,", "p / l_i + tl.where(row > 0, 0.5, 0.0),", {"M": 2, "N": 1}),
     "third column wrong": ("row_softmax", "p / l_i,", "p / l_i + tl.where(offs_n == 2, 0.5, 0.0),", {"M": 1, "N": 3}),
-    "second tile wrong": ("vector_add", "x + y,", "x + y + tl.where(pid > 0, 0.5, 0.0),", {"N": 5}),
+    "second tile wrong": ("vector_add", "x + y,", "x + y + tl.where(pid > 0, 0.5, 0.0),", {"N": 3}),
 }
 
 
@@ -37,3 +37,10 @@ def test_a_case_stays_if_nothing_smaller_fails(runner):
     smallest = smallest_case(Candidate(ROW, solution("row_softmax"), runner), prepare(ROW, case), lambda o: False)
     assert smallest == case
     assert runner.simulated <= MOST_RUNS
+
+
+def test_a_row_does_not_outgrow_the_tile_that_holds_it(runner):
+    source = changed(solution("row_softmax"), "p / l_i,", "p / l_i + tl.where(row > 1, 0.5, 0.0),")
+    case = next(case for case in ROW.cases if case.meta["BLOCK_N"] == 1 and case.sizes["M"] == 3)
+    smallest = smallest_case(Candidate(ROW, source, runner), prepare(ROW, case), lambda o: not o.right)
+    assert dict(smallest.sizes) == {"M": 3, "N": 1}

@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 
 from checker.course import LADDER, PUZZLES
+from checker.course.families import reaching
 from checker.judge import verdict
 from checker.misconceptions import GATES, ROOT, SEVERAL_CASES, bank, quick
+from checker.puzzle import CPU, Case
 from checker.submission.rules import is_untouched, violations
 from tests.judge.helpers import changed, cpu_cases, judge, solution, written
 from tests.misconceptions.kernels import problem
@@ -87,6 +89,7 @@ tl.store(y_ptr + row * stride_ym + lanes, e / tl.sum(e, axis=0), mask=ok)
 
 def test_a_mistake_is_diagnosed_in_a_case_that_float16_cannot_hold(runner):
     puzzle = PUZZLES["online_softmax"]
-    case = next(case for case in puzzle.cases if case.family.name == "utmost")
+    beyond = reaching("utmost", "rows of numbers near 1e38 and -1e38", "utmost", lambda dtype: 1e38)
+    case = Case({"M": 3, "N": 61}, {"BLOCK_N": 16}, family=beyond, devices=CPU)
     wrong = next(wrong for wrong in bank(puzzle.name) if wrong.name == "finite_stand_in_kept")
     assert judge(replace(puzzle, cases=(case,)), wrong.source, runner).status == "failed"

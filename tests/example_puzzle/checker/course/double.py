@@ -7,7 +7,7 @@ import torch
 from checker.authoring import cdiv, puzzle, table
 from checker.course.diagrams import flowing
 from checker.course.families import rows
-from checker.puzzle import DTYPES, Case, FilmSpec, Tensors, Tolerance
+from checker.puzzle import DTYPES, Case, Domain, FilmSpec, Tensors, Tolerance
 
 
 def make(case: Case) -> Tensors:
@@ -33,6 +33,13 @@ PUZZLE = puzzle(
         17  16
         97  32       float16
     """),
+    domain=Domain(
+        sizes={"N": ()},
+        tiles={"BLOCK_N": 16},
+        values="any finite numbers whose double is finite.",
+        memory="x and y are contiguous.",
+        accuracy="y is rounded once, to the type of x.",
+    ),
     film=FilmSpec(
         case=Case({"N": 10}, {"BLOCK_N": 4}),
         diagram=flowing(x_ptr=("element",), y_ptr=("element",)),

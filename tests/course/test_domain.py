@@ -1,0 +1,56 @@
+"""A learner may rely on "What your kernel may assume": no case, fixed or drawn, leaves it, and a case that does is noticed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from random import Random
+
+import pytest
+import torch
+
+from checker.authoring.assumptions import violations
+from checker.course import LADDER, PUZZLES
+from checker.puzzle import Case, Puzzle
+
+MOST_NUMBERS = 300_000
+"""In the tensors of the cases that are made here; the sizes of larger ones are checked without them."""
+
+
+def outside(puzzle: Puzzle, case: Case) -> list[str]:
+    small = math.prod(case.sizes.values()) <= MOST_NUMBERS
+    made = puzzle.make(case) if small else {}
+    inputs = {name: x for name, x in made.items() if name not in puzzle.outputs}
+    return [f"{case.name}: {words}" for words in violations(puzzle.domain, case, inputs)]
+
+
+@pytest.mark.parametrize("puzzle", LADDER, ids=lambda puzzle: puzzle.name)
+def test_no_case_leaves_the_domain(puzzle: Puzzle) -> None:
+    drawn = [case for seed in range(2) for case in puzzle.drawn(Random(seed))]
+    assert [words for case in [*puzzle.cases, *drawn, puzzle.film.case] for words in outside(puzzle, case)] == []
+
+
+def test_a_case_outside_is_noticed() -> None:
+    puzzle = PUZZLES["flash_attention_heads"]
+    inside = puzzle.cases[0]
+    for change, words in (
+        ({"sizes": {**inside.sizes, "D": 48}}, "D is 48"),
+        ({"sizes": {**inside.sizes, "N_Q": 0}}, "N_Q is 0"),
+        ({"sizes": {**inside.sizes, "H_Q": 3, "H_KV": 2}}, "H_Q is a multiple of H_KV"),
+        ({"meta": {**inside.meta, "BLOCK_N": 8}}, "BLOCK_N is 8"),
+    ):
+        assert any(words in found for found in violations(puzzle.domain, replace(inside, **change), {}))
+    for x, words in (
+        (torch.tensor([1.0, torch.nan]), "NaN"),
+        (torch.tensor([1.0, -torch.inf]), "holds -inf"),
+    ):
+        assert any(words in found for found in violations(puzzle.domain, inside, {"q_ptr": x}))
+    expanded = torch.ones(1, 3).expand(4, 3)
+    assert not list(violations(puzzle.domain, inside, {"q_ptr": expanded}))
+    assert any("expanded" in found for found in violations(puzzle.domain, inside, {"key_lengths_ptr": expanded}))
+
+
+def test_the_statement_says_it_in_few_lines() -> None:
+    for puzzle in LADDER:
+        assert 4 <= len(puzzle.assumptions) <= 6
+        assert all(name in " ".join(puzzle.assumptions) for name in (*puzzle.domain.tiles, *puzzle.domain.sizes))
