@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -16,7 +16,7 @@ from checker.course import attention_values as values
 from checker.course.attention_values import IN_ORDER, WIDTHS, scale_of
 from checker.course.diagrams import ONLINE_ATTENTION
 from checker.course.softmax_rows import honest_forms
-from checker.course.tensors import row_magnitude
+from checker.course.tensors import row_magnitude, stored
 from checker.films.diagram import ExactState, RunningState
 from checker.puzzle import DTYPES, NORMAL, Case, Domain, Scalar, Tensors, Tolerance
 
@@ -34,27 +34,50 @@ STATISTICS = {
     "float16": Tolerance(rtol=2**-17, c=1.0),
     "bfloat16": Tolerance(rtol=2**-17, c=1.0),
 }
-"""For a maximum, a sum or a log-sum-exp, which are always float32. They may lose only what the scores lose as products."""
+"""For a maximum, a sum or a log-sum-exp, which are float32 whatever the inputs are. `c` is two roundings of an operand, the unit of
+`statistics_scale`."""
 
 
 def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
-    """What an error is measured against: for O the largest element of its row, for statistics their own size, at least 1.
+    """What an error in O is measured against: the largest element of its row.
 
-    Scores near -150 or +120 double the scale of O if queries have 16 bits, because a kernel may scale queries and round them again.
-
-    The least of 1 allows for rounded operands of the scores, and half as much again for queries that are scaled and rounded to 16 bits
-    once more. Neither applies to the scores near 0 of `creeping_scores`. In `constant` all scores are exactly 0, however queries and
-    keys are rounded: there the statistics may be off by a few last bits of 1, as an approximated exponential of 0 may be.
+    Scores near -150 or +120 double it if queries have 16 bits, because a kernel may scale queries and round them again.
     """
-    in_16_bits = case.dtype != "float32"
-    if output == "o_ptr":
-        rounded_again = in_16_bits and case.family in (values.negative, values.positive)
-        return row_magnitude(case, output, expected) * (2 if rounded_again else 1)
-    if case.family == values.constant:
-        return torch.full_like(expected, 2.0**-11)
-    if case.family == values.creeping_scores:
-        return expected.abs()
-    return expected.abs().clamp(1.0) * (1.5 if in_16_bits else 1.0)
+    rounded_again = case.dtype != "float32" and case.family in (values.negative, values.positive)
+    return row_magnitude(case, output, expected) * (2 if rounded_again else 1)
+
+
+class Moved(NamedTuple):
+    """How far the statistics of each query move if all its elements are off by a share e, as multiples of e, [..., N_Q] each."""
+
+    m: torch.Tensor
+    lse: torch.Tensor
+    log_l: torch.Tensor
+
+    @staticmethod
+    def by_rounding(
+        q: torch.Tensor, k: torch.Tensor, scale: float, seen: torch.Tensor | None = None, group: int = 1
+    ) -> Moved:
+        """To first order, all elements off in the worst direction. `group` query heads share a key head; `seen` as in `attention`."""
+        if q.dim() > 2:
+            keys = k.repeat_interleave(group, dim=-3)
+            of_head = [seen] * len(q) if seen is None else seen.expand(*q.shape[:-1], k.shape[-2])
+            heads = [Moved.by_rounding(*head, scale, of_head[i]) for i, head in enumerate(zip(q, keys, strict=True))]
+            return Moved(*(torch.stack(of_heads) for of_heads in zip(*heads, strict=True)))
+        s = (q @ k.T) * scale
+        if seen is not None:
+            s = s.masked_fill(~seen, -torch.inf)
+        mean, best = torch.softmax(s, dim=-1).nan_to_num(0.0) @ k, k[s.argmax(dim=-1)]
+        return Moved(*((q * keys).abs().sum(dim=-1) * scale for keys in (best, mean, best - mean)))
+
+
+def statistics_scale(case: Case, moved: torch.Tensor, size: torch.Tensor) -> torch.Tensor:
+    """What an error in a statistic is measured against: how far it has `moved` if queries are scaled in their own type.
+
+    Float32 itself loses a few last bits of the scores, up to `size`, and of 1. Where all scores are exactly 0, it loses last bits only.
+    """
+    unit = STATISTICS[case.dtype].c * torch.finfo(DTYPES[case.dtype]).eps
+    return moved + (2.0**-21 * size + (2.0**-21 if case.family == values.constant else 2.0**-17)) / unit
 
 
 def attention(
@@ -137,30 +160,36 @@ KEPT = "a tile of queries is loaded once and kept"
 
 # ---------------------------------------------------------------------------------------------------------------- cases
 
-OTHER_SCALE = 0.3
-"""A scale that is not 1 / sqrt(D) for any D."""
+SCALES = ((0.3, ""), (0.0, ""), (2.0**-12, "TINY_Q"), (1.0, "TINY_K"))
+"""Each a scale, where 0 means 1 / sqrt(D), and a flag. The third and the fourth are at the ends of what the domain and the dtype allow."""
+REPEATED = {"repeated queries": "q_ptr", "repeated keys": "k_ptr", "repeated values": "v_ptr"}
+"""Layouts in which a tensor holds one row that is repeated, with a stride of 0; the others are padded."""
 TILES = ((16, 16), (64, 32), (32, 64))
 """(BLOCK_M, BLOCK_N) with equal sides, with more queries, and with more keys."""
 SHAPES = {(dtype, d, TILES[(i + j) % 3]) for i, dtype in enumerate(DTYPES) for j, d in enumerate(WIDTHS)}
 """Every pair of dtype, D and tile once. Cases of one shape are compiled once and simulated together."""
 REMAINDERS = ("prime", "none", "one", "all but one")
 FACTORS: dict[str, Sequence[Any]] = {
-    "family": (values.score_pairs_in_sight, values.score_pairs, values.large, NORMAL),
+    "family": (values.score_pairs_in_sight, values.score_pairs, values.large, NORMAL, values.blanks),
     "more": ("keys", "queries", "neither"),
     "queries": REMAINDERS,
     "keys": REMAINDERS,
     "dtype": tuple(DTYPES),
-    "layout": ("padded", "contiguous"),
+    "layout": ("padded", "contiguous", "repeated queries"),
     "tile": TILES,
     "d": WIDTHS,
-    "scale": (OTHER_SCALE, 0.0),
+    "scale": SCALES,
 }
-"""`more`: whether there are more keys or more queries. `queries`, `keys`: how full the last tile is. A scale of 0 means 1 / sqrt(D)."""
+"""`more`: whether there are more keys or more queries. `queries`, `keys`: how full the last tile is."""
 ANY_LENGTH = tuple(i / 64 for i in range(127))
 """For `Space.wider`: shares of a tile that are missing, up to two tiles but one element."""
 WIDER = {
     "tile": ((16, 16), (16, 32), (16, 64), (32, 16), (32, 32), (32, 64)),
-    "scale": (0.0, 0.0, 0.0, 0.05, 0.17, 0.41, 0.66, 0.9),
+    "scale": [
+        *((scale, "") for scale in (0.0, 0.0, 0.0, 0.05, 0.17, 0.41, 0.66, 0.9)),
+        (2.0**-9, "TINY_Q"),
+        (0.66, "TINY_K"),
+    ],
     "queries": ANY_LENGTH,
     "keys": ANY_LENGTH,
 }
@@ -200,7 +229,8 @@ def attention_space(
 
     def case(row: Row) -> Case:
         meta = dict(zip(("BLOCK_M", "BLOCK_N"), row["tile"], strict=True))
-        scaled = {"SCALE": row["scale"]} if row["scale"] else {}
+        scale, tiny = row["scale"]
+        scaled = {name: value for name, value in (("SCALE", scale), (tiny, True)) if name and value}
         all_sizes = {**sizes(row), **lengths(row), "D": row["d"]}
         return Case(all_sizes, meta, row["dtype"], row["family"], row["layout"], flags={**scaled, **flags(row)})
 
@@ -214,16 +244,28 @@ def attention_space(
     return Space(factors, case, possible, wider, largest)
 
 
+def in_rows(x: torch.Tensor, case: Case, name: str, gap: int = 13) -> torch.Tensor:
+    """`x` [N, D] in the case's dtype and layout."""
+    if case.layout not in REPEATED:
+        return stored(x, case, gap)
+    rows = x[:1] if name == REPEATED[case.layout] else x
+    return stored(rows, replace(case, layout="padded"), gap).expand(x.shape)
+
+
 attention_table = partial(table, families=values.FAMILIES)
+SMALL = (1, 2, 3, 5, 8, 15, 16, 17, 24, 31, 33, 40)
+SMALL_CASES = tuple(
+    Case({"N_Q": n_q, "N_KV": n_kv, "D": 16}, dict.fromkeys(("BLOCK_M", "BLOCK_N"), 16))
+    for n_q, n_kv in zip((*SMALL[5:], *SMALL[:5]), SMALL, strict=True)
+)
+"""Small numbers of queries and of keys, each once. They have one shape, and take hardly any time together."""
 SCORE_CASES = attention_table("""
         N_Q  N_KV  D    BLOCK_M  BLOCK_N  values              dtype     flags                 why
-        1    1     16   16       16
         16   445   16   16       16       score_triples       -         SCALE=0.3
         2    649   64   16       16       spike               float16   -                     more terms than a sum in 16 bits can hold
         9    75    16   16       16       extreme_scores
         9    75    128  16       16       extreme_scores      bfloat16
         5    413   16   16       16       climbing_scores
-        5    173   16   16       16       climbing_scores     float16
         7    85    16   16       16       one_way
         9    41    64   16       16       near_overflow       float16
         10   605   16   16       16       one_rise
@@ -234,13 +276,13 @@ SCORE_CASES = attention_table("""
 """)
 """Cases of one head that matter in their own right to every forward pass."""
 PLAIN_CASES = (
+    *SMALL_CASES,
     *SCORE_CASES,
     *attention_table("""
         N_Q  N_KV  D   BLOCK_M  BLOCK_N  values                dtype     layout  on   why
         48   80    16  32       64       -                     -         -       -    16 divides every size, a tile divides none
         270  20    16  16       16       score_pairs_in_sight
         2    2083  64  64       32       spike                 bfloat16  padded  -    more terms than a sum in 16 bits can hold
-        9    75    64  16       16       extreme_scores        float16
         5    61    16  16       16       vast_scores           -         -       cpu
         7    85    16  16       16       nearly_level
         9    41    16  16       16       near_overflow

@@ -40,9 +40,9 @@ def scale_of(case: Case) -> float:
 
 
 def queries_keys_values(
-    case: Case, q_shape: tuple[int, ...], kv_shape: tuple[int, ...]
+    case: Case, q_shape: tuple[int, ...], kv_shape: tuple[int, ...], room: int = 0
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """q of `q_shape`, k and v of `kv_shape`, [..., sequence, D], in the case's dtype.
+    """q of `q_shape`, k and v of `kv_shape`, [..., sequence, D], in the case's dtype. `room` is that of `at_the_ends`.
 
     Raises ValueError for a D that tensor cores do not take.
     """
@@ -52,6 +52,7 @@ def queries_keys_values(
     q, k, v = (torch.randn(shape, generator=g, dtype=torch.float64) for shape in (q_shape, kv_shape, kv_shape))
     x = Tokens(q, k, v, g)
     x = ordinary(x, case) if case.family == NORMAL else case.family.make(x, case)
+    x = at_the_ends(x, case, room)
     return x.q.to(DTYPES[case.dtype]), x.k.to(DTYPES[case.dtype]), x.v.to(DTYPES[case.dtype])
 
 
@@ -75,6 +76,25 @@ def short(x: Tokens, case: Case) -> Tokens:
     """In float32, x rounded to float16, so that a product in TF32 is exact."""
     if case.dtype == "float32":
         x.q, x.k, x.v = (t.to(torch.float16).double() for t in (x.q, x.k, x.v))
+    return x
+
+
+ENDS = {"float32": 80, "float16": 15, "bfloat16": 80}
+"""Exponents of the largest queries or keys beside tiny ones: no element reaches 2 to this power."""
+
+
+def at_the_ends(x: Tokens, case: Case, room: int) -> Tokens:
+    """With the flag TINY_Q, queries multiplied by a power of two so small, and keys by one so large, that a product stays the same.
+
+    With TINY_K the other way round. The scores stay the same, too, unless a type rounds its smallest numbers. `room` is how many
+    bits below the largest exponent the huge ones stay, so that sums of them fit in their type.
+    """
+    if not (case.flags.get("TINY_Q") or case.flags.get("TINY_K")):
+        return x
+    grows = x.k if case.flags.get("TINY_Q") else x.q
+    _, exponent = torch.frexp(grows.abs().amax())  # of no number: a launch without numbers looks at none
+    power = torch.ldexp(torch.ones((), dtype=torch.float64), ENDS[case.dtype] - room - exponent)
+    x.q, x.k = (x.q / power, x.k * power) if case.flags.get("TINY_Q") else (x.q * power, x.k / power)
     return x
 
 
@@ -119,14 +139,26 @@ def one_way(x: Tokens, case: Case) -> Tokens:
     return short(x, case)
 
 
-@family("tiles of zeros, and tiles whose numbers add up to 0", "blank tiles")
+@family("tiles of zeros, and tiles whose numbers add up to 0", "blank tiles", chunks=4)
 def blanks(x: Tokens, case: Case) -> Tokens:
-    """Of four tiles of keys, one has values of 0, one values that add up to 0, and one keys of 0."""
+    """Of four tiles of keys, one has keys that add up to 0, one values of 0, one values that add up to 0, and one keys of 0.
+
+    Of three tiles of queries, the second is 0, and the third adds up to 0.
+    """
     x = unit_scores(x, case)
-    n, d = x.k.shape[-2:]
-    tile = torch.arange(n) // case.meta["BLOCK_N"] % 4
-    x.v[..., tile == 0, :], x.v[..., tile == 1, :] = 0.0, 1.0 - 2.0 * (torch.arange(d, dtype=torch.float64) % 2)
-    x.k[..., tile == 2, :] = 0.0
+    queries, keys = (
+        torch.arange(t.shape[-2]) // case.meta[f"BLOCK_{side}"] % period
+        for t, side, period in ((x.q, "M", 3), (x.k, "N", 4))
+    )
+    sign = 1.0 - 2.0 * (torch.arange(x.v.shape[-1], dtype=torch.float64) % 2)
+    x.v[..., keys == 1, :], x.v[..., keys == 2, :], x.k[..., keys == 3, :], x.q[..., queries == 1, :] = (
+        0.0,
+        sign,
+        0.0,
+        0.0,
+    )
+    x.k[..., keys == 0, 1::2] = -x.k[..., keys == 0, ::2]
+    x.q[..., queries == 2, 1::2] = -x.q[..., queries == 2, ::2]
     return short(x, case)
 
 
@@ -141,8 +173,8 @@ def opposite_values(x: Tokens, case: Case) -> Tokens:
 
 
 def _near(x: Tokens, case: Case, score: float) -> Tokens:
-    """Scores near `score` / sqrt(D) times the scale: (along · ones) · (along · ones) / sqrt(D) is its magnitude."""
-    along = (abs(score) * case.sizes["D"] ** -0.5) ** 0.5
+    """Scores near `score`: the scale times (along · ones) · (along · ones) is its magnitude."""
+    along = (abs(score) / (case.sizes["D"] * scale_of(case))) ** 0.5
     x.q, x.k = 0.25 * x.q + along, 0.25 * x.k + math.copysign(along, score)
     return short(x, case)
 
@@ -180,8 +212,6 @@ def sink(x: Tokens, case: Case) -> Tokens:
 
 LARGE = {"float32": 2.0**100, "float16": 2.0**14, "bfloat16": 2.0**100}
 """The smallest magnitude of values in the family "large"; the largest is twice that. float16 cannot hold those of the other dtypes."""
-LARGE_KEYS = {"float32": 2.0**30, "float16": 1.0, "bfloat16": 2.0**30}
-"""The factor of the keys of "large", by which its queries are divided."""
 DEEPEST = 44
 """The largest distance of a score of "rare_keys" below 0. float32 and bfloat16 can hold both exp(44) and exp(-44)."""
 OF_BASE_TWO = {"float32": 1143 / 1024, "float16": 131 / 128, "bfloat16": 131 / 128}
@@ -288,7 +318,7 @@ vast_scores = _in_order("vast_scores", "scores near 1e20 and -1e20", "scores nea
 @family("large numbers", "large numbers")
 def large(x: Tokens, case: Case) -> Tokens:
     x = score_pairs_in_sight.make(x, case)
-    x.q, x.k, x.v = x.q / LARGE_KEYS[case.dtype], x.k * LARGE_KEYS[case.dtype], x.v * LARGE[case.dtype]
+    x.v = x.v * LARGE[case.dtype]
     return x
 
 

@@ -15,11 +15,11 @@ from checker.course.attention import (
     attention_space,
     attention_table,
     flash,
+    in_rows,
     running,
 )
 from checker.course.attention_values import queries_keys_values, scale_of
 from checker.course.diagrams import attention as diagram
-from checker.course.tensors import stored
 from checker.puzzle import Case, FilmSpec, Long, Tensors
 
 
@@ -28,10 +28,10 @@ def make(case: Case) -> Tensors:
     q, k, v = queries_keys_values(case, (n_q, d), (n_kv, d))
     return {
         # in a padded layout all four strides differ
-        "q_ptr": stored(q, case),
-        "k_ptr": stored(k, case, gap=21),
-        "v_ptr": stored(v, case, gap=8),
-        "o_ptr": stored(torch.zeros(n_q, d), case, gap=30),
+        "q_ptr": in_rows(q, case, "q_ptr"),
+        "k_ptr": in_rows(k, case, "k_ptr", gap=21),
+        "v_ptr": in_rows(v, case, "v_ptr", gap=8),
+        "o_ptr": in_rows(torch.zeros(n_q, d), case, "o_ptr", gap=30),
     }
 
 
@@ -67,25 +67,15 @@ PUZZLE = flash(
     cases=PLAIN_CASES
     + attention_table("""
         N_Q   N_KV    D    BLOCK_M  BLOCK_N  values                dtype     layout  flags      on   why
-        1     90      64   16       16       score_pairs_in_sight  float16
-        37    1       128  16       16       -                     bfloat16  padded
         21    83      16   16       16       rare_keys             -         padded
-        37    70      64   32       16       rare_keys             bfloat16
-        20    11      128  64       32       score_pairs_in_sight
-        640   32      16   64       64       positive              float16
         17    577     16   16       16       score_pairs_in_sight  -         -       -          -    too many tiles of keys to unroll by hand
-        17    577     128  16       16       score_pairs           bfloat16  -       SCALE=0.3
         5     40_003  16   16       256      -                     -         -       -          -    more keys than 16 bits can count
-        277   649     16   16       16       large                 bfloat16  padded
-        277   211     16   16       16       large                 float16
         1     15      128  32       16       large                 bfloat16
         5     1       16   16       16       extreme_scores
         5     613     16   16       16       creeping_scores
-        7     85      16   16       16       blanks
-        143   640     64   128      64       negative              -         padded  -          -    this and three more for mistakes that few cases show
-        65    16      64   128      128      score_pairs_in_sight  -         padded
-        277   65      16   16       32       score_pairs_in_sight  -         padded
-        27    40      32   32       64       score_pairs_in_sight  bfloat16  padded
+        65    16      64   128      128      score_pairs_in_sight  -         padded  -          -    tiles larger than any in the space
+        21    83      16   16       16       -                     -         repeated keys
+        21    83      16   16       16       -                     -         repeated values
         1000  1031    64   64       32       score_pairs_in_sight  -         -       -          gpu
         1024  4096    64   128      64       -                     float16   -       -          gpu
         2053  4099    128  64       64       score_pairs           bfloat16  -       SCALE=0.3  gpu

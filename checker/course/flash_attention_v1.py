@@ -20,16 +20,19 @@ from checker.course.attention import (
     ROUNDED,
     STATISTICS,
     WIDER,
+    Moved,
     attention,
     attention_space,
     attention_table,
     extended,
     flash,
     running,
+    statistics_scale,
 )
+from checker.course.attention import scale as attention_scale
 from checker.course.attention_values import IN_ORDER, queries_keys_values, scale_of
 from checker.course.diagrams import attention as diagram
-from checker.course.tensors import stored
+from checker.course.tensors import once_a_case, stored
 from checker.puzzle import DTYPES, Case, FilmSpec, Long, Tensors
 
 
@@ -39,12 +42,22 @@ def make(case: Case) -> Tensors:
     q, k, v = queries_keys_values(case, (h, n_q, d), (h, n_kv, d))
     return {
         "q_ptr": laid_out(q, case, 13),
-        "k_ptr": laid_out(k, case, 21),
-        "v_ptr": laid_out(v, case, 21),
+        "k_ptr": keys_laid_out(k, case),
+        "v_ptr": keys_laid_out(v, case),
         "o_ptr": laid_out(torch.zeros(h, n_q, d), replace(case, dtype="float32"), 13),
         "m_ptr": torch.zeros(h, n_q, dtype=torch.float32),
         "l_ptr": torch.zeros(h, n_q, dtype=torch.float32),
     }
+
+
+REPEATED = {"repeated heads": 0, "repeated keys": 1}
+"""Layouts in which k and v hold one head or one key that is repeated, with a stride of 0; q and o, which share their strides, are padded."""
+
+
+def keys_laid_out(x: torch.Tensor, case: Case) -> torch.Tensor:
+    """k or v in the case's dtype and layout."""
+    axis = REPEATED.get(case.layout)
+    return laid_out(x if axis is None else x.narrow(axis, 0, 1), case, 21).expand(x.shape)
 
 
 def laid_out(x: torch.Tensor, case: Case, gap: int) -> torch.Tensor:
@@ -53,6 +66,8 @@ def laid_out(x: torch.Tensor, case: Case, gap: int) -> torch.Tensor:
     In a padded layout the head stride is the larger one, with a gap after each head. An interleaved one lies as [N, H, D] in memory.
     """
     h, n, d = x.shape
+    if case.layout in REPEATED:
+        case = replace(case, layout="padded")
     if case.layout == "interleaved":
         wide = torch.full((n, h, d + gap), torch.nan, dtype=DTYPES[case.dtype])
         return wide[..., :d].transpose(0, 1).copy_(x)
@@ -74,6 +89,21 @@ def reference(case: Case, inputs: Tensors) -> Tensors:
         m[head] = s.amax(dim=-1)
         l[head] = torch.exp(s - m[head, :, None]).sum(dim=-1)
     return {"o_ptr": o, "m_ptr": m, "l_ptr": l}
+
+
+def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
+    """What an error is measured against; for l that of its logarithm, times l."""
+    if output == "o_ptr":
+        return attention_scale(case, output, expected)
+    return statistic_scale(case, output) * (expected if output == "l_ptr" else 1)
+
+
+@once_a_case
+def statistic_scale(case: Case, output: str) -> torch.Tensor:
+    """[H, N_Q]"""
+    made = make(case)
+    moved = Moved.by_rounding(made["q_ptr"].double(), made["k_ptr"].double(), scale_of(case))
+    return statistics_scale(case, moved.m if output == "m_ptr" else moved.log_l, moved.m)
 
 
 def at_every_visit(*shape: str, but: int = 0) -> Callable[[Case], int]:
@@ -119,12 +149,14 @@ PUZZLE = flash(
     domain=replace(
         DOMAIN,
         sizes={"H": (), **DOMAIN.sizes},
-        memory="a row's elements are adjacent. Heads and rows may be any distance apart, so far that offsets pass 2³²; those of q, k and "
-        "v may repeat, with a stride of 0. m and l are contiguous.",
+        memory="a row's elements are adjacent. Heads and rows may be any distance apart, so far that offsets pass 2³²; those of k and v "
+        "may repeat, with a stride of 0. m and l are contiguous.",
         accuracy=f"{ROUNDED}; m and l are float32, and may be off by 0.0008 % and what the scores lose.",
+        expanded=("k", "v"),
     ),
     make=make,
     reference=reference,
+    scale=scale,
     output_tolerance={"m_ptr": STATISTICS, "l_ptr": STATISTICS},
     long=(
         Long(("q_ptr", "k_ptr", "v_ptr", "o_ptr"), "head"),
@@ -132,7 +164,7 @@ PUZZLE = flash(
         Long(("k_ptr", "v_ptr"), "key", (1,)),
     ),
     space=attention_space(
-        {"heads": (1, 2, 3), **FACTORS, "layout": ("padded", "contiguous", "interleaved")},
+        {"heads": (1, 2, 3), **FACTORS, "layout": ("padded", "interleaved", "repeated heads")},
         sizes=lambda row: {"H": row["heads"]},
         allowed=few_tiles,
         wider={**WIDER, "heads": (1, 2, 3, 5)},
@@ -142,24 +174,14 @@ PUZZLE = flash(
     + attention_table("""
         H    N_Q  N_KV    D    BLOCK_M  BLOCK_N  values                dtype     layout       flags      seed  on   why
         2    1    45      64   16       16       score_pairs_in_sight  float16
-        3    20   1       128  16       16       -                     bfloat16  padded
         2    21   83      16   16       16       rare_keys             -         padded
-        2    37   70      64   32       16       rare_keys             bfloat16
         17   5    7       16   16       16       score_pairs_in_sight  -         -            -          -     -    many heads
-        1    640  16      64   16       32       score_pairs_in_sight
+        2    21   83      16   16       16       -                     -         repeated keys
         5    17   577     16   16       16       score_pairs_in_sight  -         -            -          -     -    too many tiles of keys to unroll by hand
-        2    5    577     128  16       16       score_pairs           bfloat16  -            SCALE=0.3
         1    5    40_003  16   16       256      score_pairs_in_sight  -         -            -          -     -    more keys than 16 bits can count
-        3    37   643     16   16       64       large                 float16   padded
         5    37   71      16   16       16       large                 bfloat16  padded
         1    5    597     16   16       16       creeping_scores
-        2    7    85      16   16       16       blanks
-        3    21   37      16   16       16       -                     -         interleaved
-        2    40   640     16   64       16       score_pairs           bfloat16  interleaved  -          1     -    this and four more for mistakes that few cases show
-        3    20   33      128  16       16       -                     float16
-        1    143  640     64   128      64       negative              -         padded       -          1
-        3    65   16      64   128      128      score_pairs_in_sight  -         padded
-        6    70   75      16   32       16       score_pairs_in_sight  -         -            -          -     -    another height, in more programs than four
+        3    65   16      64   128      128      score_pairs_in_sight  -         padded       -            -     -    tiles larger than any in the space
         64   258  259     64   64       32       score_pairs_in_sight  -         -            -          -     gpu
         132  200  260     64   32       64       -                     float16   -            -          -     gpu
         8    777  1024    128  64       64       score_pairs           bfloat16  -            SCALE=0.3  -     gpu

@@ -10,8 +10,12 @@ LAYOUTS: dict[str, str] = {
     "transposed": "heads that lie side by side in memory, row by row",
     **dict.fromkeys(
         ("mixed 1", "mixed 2", "mixed 3", "mixed 4"),
-        "some tensors contiguous and others in an order of their own, with gaps",
+        "some tensors contiguous and others in an order of their own, and some inputs with a stride of 0",
     ),
+    **{
+        f"repeated {part}": f"one of the {part} repeated, with a stride of 0"
+        for part in ("heads", "queries", "keys", "values")
+    },
     "strided": "tensors that each lie in memory in an order of their own, with gaps",
 }
 """By layout, except the contiguous one."""
@@ -28,6 +32,8 @@ SIZES: dict[str, str] = {
 FLAGS: dict[str, tuple[str, str]] = {
     "SCALE": ("with a scale that is not 1 / sqrt(D)", "with scale = 1 / sqrt(D)"),
     "PAST": ("after earlier tokens, whose state is given", "without earlier tokens"),
+    "TINY_Q": ("with tiny queries and huge keys", "with queries and keys of one magnitude"),
+    "TINY_K": ("with tiny keys and huge queries", "with queries and keys of one magnitude"),
     "RAGGED": ("with keys padded to a length for each batch", "with all keys of every batch"),
 }
 """The words for a flag that is on and for the same flag off, where its name is not enough."""

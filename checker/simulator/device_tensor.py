@@ -131,7 +131,7 @@ class DeviceTensor:
         """The real offsets for offsets made with `far_strides`; -1 where there is no element."""
         rest, real, ok = offsets, np.zeros_like(offsets), offsets >= 0
         for dim in sorted(range(len(self.shape)), key=lambda d: -self.far_strides[d]):
-            if self.shape[dim] > 1:
+            if self.shape[dim] > 1 and self.far_strides[dim]:
                 steps, rest = np.divmod(rest, self.far_strides[dim])
                 ok = ok & (steps < self.shape[dim])
                 real = real + steps * self.strides[dim]

@@ -8,8 +8,9 @@ from typing import Any
 
 from checker.authoring.covering import covering
 from checker.course import PUZZLES
-from checker.course.attention import TILES
-from checker.course.attention_heads import MIXED
+from checker.course.attention import FACTORS as ATTENTION_FACTORS
+from checker.course.attention import SCALES, TILES
+from checker.course.attention_heads import HEADS_FACTORS
 from checker.course.attention_values import WIDTHS
 from checker.course.families import BUILT
 from checker.course.softmax_rows import CHUNKED, LAYOUTS, MANY_ROWS
@@ -20,6 +21,10 @@ from tests.judge.helpers import cpu_cases
 LONG_ROWS = ("chunked_softmax", "online_softmax", "tiled_softmax")
 FORWARD = ("flash_attention", "flash_attention_v1", "flash_attention_heads")
 GRADIENTS = ("attention_dkdv", "attention_dq")
+ATTENTION_LAYOUTS = {
+    "flash_attention": ATTENTION_FACTORS["layout"],
+    "flash_attention_v1": ("padded", "interleaved", "repeated heads"),
+}
 FACTORS = {"dtype": ("a", "b", "c"), "layout": ("x", "y"), "tile": (16, 32, 64), "rows": (1, 2, 9), "rest": (0, 1, -1)}
 
 
@@ -72,7 +77,8 @@ def test_every_pair_of_a_long_rows_factors_meets_in_some_case() -> None:
 def attention_factors(case: Case) -> dict[str, Any]:
     n_q, n_kv, (block_m, block_n) = case.sizes["N_Q"], case.sizes["N_KV"], case.meta.values()
     own = {"dtype": case.dtype, "layout": case.layout, "d": case.sizes["D"], "tile": (block_m, block_n)}
-    own |= {"scale": bool(case.flags.get("SCALE")), "more": (n_q > n_kv) - (n_q < n_kv)}
+    tiny = "".join(name for name in ("TINY_Q", "TINY_K") if case.flags.get(name))
+    own |= {"scale": (case.flags.get("SCALE", 0.0), tiny), "more": (n_q > n_kv) - (n_q < n_kv)}
     own |= {"queries": remainder(n_q, block_m), "keys": remainder(n_kv, block_n)}
     if "IS_CAUSAL" in case.flags:
         own |= {"causal": case.flags["IS_CAUSAL"], "ragged": case.flags["RAGGED"]}
@@ -84,9 +90,15 @@ def test_every_pair_of_attentions_factors_meets_in_some_case() -> None:
     for name in (*FORWARD, *GRADIENTS):
         groups = {1, 2, 3, 8} if name in GRADIENTS else {1, 2, 5, 8}
         rows = [attention_factors(case) for case in cpu_cases(PUZZLES[name])]
-        # without single cases with tiles, groups or layouts of their own
-        rows = [row for row in rows if row["tile"] in TILES and row.get("group", 1) in groups]
-        rows = [row for row in rows if row["layout"] not in ("roomy", *MIXED)]
+        # without single cases with tiles, scales, groups, lengths or layouts of their own
+        rows = [
+            row for row in rows if row["tile"] in TILES and row["scale"] in SCALES and row.get("group", 1) in groups
+        ]
+        rows = [
+            row
+            for row in rows
+            if row["layout"] in ATTENTION_LAYOUTS.get(name, HEADS_FACTORS["layout"]) and row.get("ragged", 0) < 3
+        ]
         assert {row["d"] for row in rows} == set(WIDTHS)
         assert {row["dtype"] for row in rows} == set(DTYPES)
         # eight heads only have more keys than queries
