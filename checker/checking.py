@@ -17,13 +17,13 @@ from checker.judge.conditions import unreached
 from checker.judge.diagnosis import ONLY_ON_GPU, find_misconception
 from checker.judge.experiments import what_turns_it_right
 from checker.judge.gpu_gate import NOT_RUN, gpu_gate, worth_launching
-from checker.judge.large_launches import LargeLaunch, far_launches, late_launches
 from checker.judge.launches import Planned, Prepared, cases_of, plan, prepare_all, without_numbers
 from checker.judge.outcome import Candidate, Failure, Outcome
 from checker.judge.runner import Runner, session
 from checker.judge.smallest_case import smallest_case
 from checker.judge.source_gate import source_gate
 from checker.judge.verdict import GATES, Diagnosis, Gate, GateResult, Unreached, Verdict, own_line
+from checker.judge.wraps import diagnosis, huge_launches
 from checker.puzzle import Case, Launch, Puzzle
 from checker.submission.kernel import KernelSource
 
@@ -155,10 +155,8 @@ class _Check:
         if self.hurry:
             compilation.begin_rest(self.gpu_launches(on_gpu, launches))
 
-        # simulate: every case in one pass, and launches whose offsets pass 2³¹
-        far = far_launches(self.puzzle, launches)
-        outcomes = self.candidate.simulate_cases([*launches, *(launch.prepared for launch in far)])
-        outcomes, far_outcomes = outcomes[: len(launches)], outcomes[len(launches) :]
+        # simulate: every case in one pass
+        outcomes = self.candidate.simulate_cases(launches)
         self.right, self.run = sum(outcome.right for outcome in outcomes), len(launches)
         outcomes = self.before_the_timeout(outcomes)
         if not self.add(compile_gate.result(self.source, compilation, compilation.largest_variant())):
@@ -167,19 +165,11 @@ class _Check:
         # values, memory, traffic: each looks at the same outcomes, and runs something only if it fails
         if not self.passes(values_gate, outcomes):
             return
-        every = [*outcomes, *far_outcomes]
-        if memory_gate.failing_outcome(self.puzzle, outcomes) is None:
-            if not self.reaches_memory(far, far_outcomes):
-                return
-            # last, because a kernel whose programs each loop over all rows takes long here
-            late = late_launches(self.puzzle, launches)
-            late_outcomes = self.candidate.simulate_cases([launch.prepared for launch in late])
-            if not self.reaches_memory(late, late_outcomes):
-                return
-            every += late_outcomes
-        if not (self.passes(memory_gate, outcomes) and self.passes(traffic_gate, outcomes)):
+        if not self.passes(memory_gate, outcomes):
             return
-        self.unreached = unreached(self.source, (outcome.trace for outcome in every))
+        if not self.counts_far_enough(launches) or not self.passes(traffic_gate, outcomes):
+            return
+        self.unreached = unreached(self.source, (outcome.trace for outcome in outcomes))
 
         # compile, the rest: a wrong kernel does not need it
         if not self.hurry:
@@ -241,13 +231,13 @@ class _Check:
         fault = any(gate.failing_outcome(self.puzzle, outcomes[:-1]) for gate in gates)
         return outcomes[:-1] if fault else outcomes
 
-    def reaches_memory(self, launches: Sequence[LargeLaunch], outcomes: Sequence[Outcome]) -> bool:
-        """Whether launches too large to make reach the right memory. If not, the memory gate fails."""
-        for launch, outcome in zip(launches, outcomes, strict=False):
-            result = launch.failed(self.source, outcome)
+    def counts_far_enough(self, launches: Sequence[Prepared]) -> bool:
+        """Whether index arithmetic also holds in launches too large to make. If not, the memory gate fails."""
+        for launch in huge_launches(self.puzzle, launches) if self.puzzle.huge else ():
+            result = launch.failed(self.candidate)
             if result is not None:
                 if self.wants_diagnosis:
-                    self.diagnosis = launch.diagnosis(self.candidate, result)
+                    self.diagnosis = diagnosis(self.candidate, result)
                 return self.add(result)
         return True
 

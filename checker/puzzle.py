@@ -88,17 +88,21 @@ class Case:
 
 
 @dataclass(frozen=True)
+class Larger:
+    """A launch too large to make: its grid, and its whole numbers by parameter."""
+
+    grid: tuple[int, int, int]
+    numbers: Mapping[str, int]
+    counts: Mapping[int, int] = field(default_factory=dict)
+    """A size of the small launch, and what it is in this one: for sizes that the kernel loads."""
+
+
+@dataclass(frozen=True)
 class Launch:
     """One launch: what the course passes to the learner's kernel.
 
     `arguments` holds all tensors and numbers, `meta` all constexpr parameters. `options` are launch options (``num_warps``,
     ``num_stages``), not parameters of the kernel.
-
-    `far` gives strides, in elements, that the simulator pretends a tensor has, and that `arguments` contains. This way offsets pass
-    2³¹ without a tensor of that size. It has no effect on a GPU.
-
-    `skipped` is how many programs the simulator leaves out along each axis of the grid, and `begins` how many elements of a tensor
-    come before the first one in memory: together the end of a launch with very many programs. They have no effect on a GPU either.
     """
 
     grid: tuple[int, ...]
@@ -106,9 +110,8 @@ class Launch:
     meta: Mapping[str, Scalar]
     outputs: tuple[str, ...]
     options: Mapping[str, int] = field(default_factory=dict)
-    far: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    skipped: tuple[int, int, int] = (0, 0, 0)
-    begins: Mapping[str, int] = field(default_factory=dict)
+    larger: Larger | None = None
+    """If given, the simulator also follows the integers that this launch would have, and reports those that wrap around."""
 
 
 @dataclass(frozen=True)
@@ -190,34 +193,6 @@ class FilmSpec:
 
 
 @dataclass(frozen=True)
-class Long:
-    """Tensors that can be so large in practice that offsets into them pass 2³¹.
-
-    `axes` are consecutive dimensions that a kernel counts with one index; `unit` is what it counts, for example a ``row``.
-    """
-
-    tensors: tuple[str, ...]
-    unit: str = "row"
-    axes: tuple[int, ...] = (0,)
-
-
-@dataclass(frozen=True)
-class Many:
-    """Rows, elements or groups of which there can be so many that their numbers do not fit in 16 bits.
-
-    `size` is the size that counts them, `axis` their dimension in `tensors`, and `grid` the axis of the grid that divides them among
-    programs. The simulator tries the last few of a launch. `first` come before them; None means as many as hold 2³¹ elements.
-    """
-
-    tensors: tuple[str, ...]
-    size: str = "M"
-    unit: str = "row"
-    axis: int = 0
-    grid: int = 0
-    first: int | None = 70_000
-
-
-@dataclass(frozen=True)
 class Part:
     """A step on the way to a whole kernel that can be checked before the rest is written. It never counts as a pass of the puzzle.
 
@@ -260,10 +235,8 @@ class Puzzle:
     domain: Domain
     output_tolerance: Mapping[str, Mapping[str, Tolerance]] = field(default_factory=dict)
     """By output, then by the case's dtype."""
-    long: tuple[Long, ...] = ()
-    """Tensors that must be addressed in 64 bits; empty for a puzzle before this is taught."""
-    many: tuple[Many, ...] = ()
-    """What there can be more of than 16 bits can count."""
+    huge: bool = True
+    """Whether index arithmetic has to hold in launches that are too large to make."""
     drawn: Callable[[Random], tuple[Case, ...]] = lambda random: ()
     """Random cases from the same space as `cases`, which graded runs use in addition."""
     parts: tuple[Part, ...] = ()

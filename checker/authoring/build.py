@@ -19,8 +19,6 @@ from checker.puzzle import (
     Domain,
     FilmSpec,
     Launch,
-    Long,
-    Many,
     Part,
     Puzzle,
     Scalar,
@@ -127,8 +125,6 @@ def puzzle(
     strides: Mapping[str, str] = NOTHING,
     options: Callable[[Numbers], Mapping[str, int]] = lambda n: {},
     output_tolerance: Mapping[str, Mapping[str, Tolerance]] = NOTHING,
-    long: tuple[Long, ...] = (),
-    many: tuple[Many, ...] = (),
     parts: tuple[Part, ...] = (),
 ) -> Puzzle:
     """The puzzle of a course file. Its name is the file's; its page lies beside it, and its solution in `solutions/`.
@@ -162,8 +158,6 @@ def puzzle(
         film=film,
         domain=domain,
         output_tolerance=output_tolerance,
-        long=long,
-        many=many,
         drawn=space.draw if space else lambda random: (),
         parts=parts,
     )

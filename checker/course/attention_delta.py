@@ -9,7 +9,7 @@ import torch
 from checker.authoring import Row, Space, cdiv, family, puzzle, table
 from checker.authoring.space import ANY_REMAINDER, length
 from checker.course.attention import REMAINDERS, WIDTH
-from checker.course.attention_heads import ANY_STRIDES, HEADS_DOMAIN, MIXED, PER_QUERY, input_laid_out, long
+from checker.course.attention_heads import ANY_STRIDES, HEADS_DOMAIN, MIXED, PER_QUERY, input_laid_out
 from checker.course.attention_values import WIDTHS
 from checker.course.diagrams import flowing
 from checker.course.tensors import generator, once_a_case
@@ -122,7 +122,6 @@ PUZZLE = puzzle(
     reference=reference,
     scale=lambda case, output, expected: magnitude(case, output),
     tolerance=TOLERANCE,
-    long=long("o", "do"),
     space=Space(
         {
             "family": FAMILIES,

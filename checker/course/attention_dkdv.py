@@ -15,7 +15,7 @@ from checker.course.attention_gradients import (
     gradients,
     make,
 )
-from checker.course.attention_heads import PER_PROGRAM, key_lengths, long, parts, sizes
+from checker.course.attention_heads import PER_PROGRAM, key_lengths, parts, sizes
 from checker.course.diagrams import attention_dkdv
 from checker.puzzle import Case, FilmSpec, Tensors
 
@@ -75,7 +75,6 @@ PUZZLE = gradient(
     },
     make=partial(make, outputs=OUTPUTS),
     reference=reference,
-    long=long("q", "k", "v", "do", "dk", "dv"),
     space=gradient_space(n_q=(1301, 41_234), n_kv=(67, 11), longest_tile=(128, 16)),
     cases=GRADIENT_CASES
     + LONG_LOOPS

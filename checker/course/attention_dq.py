@@ -16,7 +16,7 @@ from checker.course.attention_gradients import (
     make,
     turned,
 )
-from checker.course.attention_heads import NEEDED, ONE_HEAD, PER_PROGRAM, PER_QUERY, long, parts, programs, visible_keys
+from checker.course.attention_heads import NEEDED, ONE_HEAD, PER_PROGRAM, PER_QUERY, parts, programs, visible_keys
 from checker.course.diagrams import attention_dq
 from checker.puzzle import Case, FilmSpec, Tensors
 
@@ -44,7 +44,6 @@ PUZZLE = gradient(
     },
     make=partial(make, outputs=("dq_ptr",)),
     reference=reference,
-    long=long("q", "k", "v", "do", "dq"),
     space=gradient_space(n_q=(67, 11), n_kv=(1301, 41_234), longest_tile=(16, 128)),
     cases=GRADIENT_CASES
     + turned(LONG_LOOPS)

@@ -247,7 +247,6 @@ def gradient_space(n_q: tuple[int, int], n_kv: tuple[int, int], longest_tile: tu
         # so many terms do not fit in float16, nor large ones in float32
         "dtype": "float32",
         "family": NORMAL,
-        # rows side by side, so that the judge can move them far apart
         "layout": "transposed",
     }
     return heads_space(

@@ -34,10 +34,8 @@ from checker.course.attention import scale as attention_scale
 from checker.course.attention_values import IN_ORDER, queries_keys_values, scale_of
 from checker.course.diagrams import attention as diagram
 from checker.course.tensors import once_a_case
-from checker.puzzle import Case, FilmSpec, Long, Part, Scalar, Tensors
+from checker.puzzle import Case, FilmSpec, Part, Scalar, Tensors
 
-BY_QUERY = ("q", "o", "do", "dq")
-"""The tensors with a row for each query; the others have one for each key."""
 _ORDERS = {
     "strided": {
         "q_ptr": ((0, 2, 1, 3), 2, 8),
@@ -171,17 +169,6 @@ def seen(case: Case, lengths: torch.Tensor) -> torch.Tensor:
     return below & (keys - torch.arange(n_q)[:, None] <= n_kv - n_q) if case.flags["IS_CAUSAL"] else below
 
 
-def long(*names: str) -> tuple[Long, ...]:
-    """What has to be addressed in 64 bits: batches, heads, and rows of queries and of keys."""
-    by_query = tuple(f"{name}_ptr" for name in names if name in BY_QUERY)
-    by_key = tuple(f"{name}_ptr" for name in names if name not in BY_QUERY)
-    along = (("head", by_query, 1), ("head", by_key, 1), ("query", by_query, 2), ("key", by_key, 2))
-    return (
-        Long(tuple(f"{name}_ptr" for name in names), "batch"),
-        *(Long(tensors, unit, (axis,)) for unit, tensors, axis in along if tensors),
-    )
-
-
 # ----------------------------------------------------------------------------------------------------- the forward pass
 
 
@@ -281,7 +268,6 @@ forward = partial(
     reference=reference,
     scale=scale,
     output_tolerance={"lse_ptr": STATISTICS},
-    long=long(*"qkvo"),
 )
 """A puzzle that computes output and log-sum-exp."""
 OUTPUT_ONCE = "the output is written once, at the end, and never read: scores, weights and half-done rows stay on chip"
@@ -363,7 +349,6 @@ def few_programs(row: Row) -> bool:
 
 def forward_space(factors: Mapping[str, Sequence[Any]]) -> Space:
     many_tiles = MANY_TILES | {"batches": 2, "heads": (2, 1)}
-    # rows side by side, so that the judge can move the keys far apart
     many_keys = MANY_KEYS | {"batches": 1, "heads": (1, 1), "layout": "transposed"}
     return heads_space(factors, few_programs, (many_tiles, many_keys))
 

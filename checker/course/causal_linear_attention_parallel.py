@@ -16,7 +16,7 @@ from checker.course.linear import (
     of_chunks,
 )
 from checker.course.linear_values import State, add, feature_map, growing, past, queries_keys_values
-from checker.puzzle import Case, FilmSpec, Many, Tensors
+from checker.puzzle import Case, FilmSpec, Tensors
 
 
 def states_before(case: Case, k: torch.Tensor, v: torch.Tensor) -> State:
@@ -65,14 +65,12 @@ PUZZLE = of_chunks(
     },
     make=make,
     reference=reference,
-    many=(Many(("q_ptr", "k_ptr", "v_ptr", "o_ptr", "s_ptr", "z_ptr"), "H", "head", axis=1, grid=1, first=None),),
     space=chunk_space(past=(11, 0)),
     cases=IN_CHUNKS
     + linear_table("""
         B  H  N       D    D_V  CHUNK  BLOCK_V  values       dtype     layout      flags     on   why
         1  1  20      16   16   16     16       half_frozen  -         -           PAST=11
         1  2  45      16   16   16     16       faint
-        1  3  130     128  72   32     64       -            -         -           PAST=11   -    46,608 heads of so many states pass 2³¹
         1  1  1111    16   31   16     16       -            -         padded      PAST=11   -    more than 64 chunks
         1  1  1174    64   63   64     64       growing      float16   transposed  PAST=11
         2  1  16      32   8    64     32       half_frozen  -         padded      PAST=11

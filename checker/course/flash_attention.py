@@ -20,7 +20,7 @@ from checker.course.attention import (
 )
 from checker.course.attention_values import queries_keys_values, scale_of
 from checker.course.diagrams import attention as diagram
-from checker.puzzle import Case, FilmSpec, Long, Tensors
+from checker.puzzle import Case, FilmSpec, Tensors
 
 
 def make(case: Case) -> Tensors:
@@ -62,7 +62,6 @@ PUZZLE = flash(
     },
     make=make,
     reference=reference,
-    long=(Long(("q_ptr", "k_ptr", "v_ptr", "o_ptr")),),
     space=attention_space(FACTORS),
     cases=PLAIN_CASES
     + attention_table("""

@@ -33,7 +33,7 @@ from checker.course.attention import scale as attention_scale
 from checker.course.attention_values import IN_ORDER, queries_keys_values, scale_of
 from checker.course.diagrams import attention as diagram
 from checker.course.tensors import once_a_case, stored
-from checker.puzzle import DTYPES, Case, FilmSpec, Long, Tensors
+from checker.puzzle import DTYPES, Case, FilmSpec, Tensors
 
 
 def make(case: Case) -> Tensors:
@@ -158,11 +158,6 @@ PUZZLE = flash(
     reference=reference,
     scale=scale,
     output_tolerance={"m_ptr": STATISTICS, "l_ptr": STATISTICS},
-    long=(
-        Long(("q_ptr", "k_ptr", "v_ptr", "o_ptr"), "head"),
-        Long(("q_ptr", "o_ptr"), "query", (1,)),
-        Long(("k_ptr", "v_ptr"), "key", (1,)),
-    ),
     space=attention_space(
         {"heads": (1, 2, 3), **FACTORS, "layout": ("padded", "interleaved", "repeated heads")},
         sizes=lambda row: {"H": row["heads"]},

@@ -17,7 +17,7 @@ from checker.authoring.space import ANY_REMAINDER, length
 from checker.course import linear_values as values
 from checker.course.linear_values import State, feature_map, past, queries_keys_values, stored
 from checker.course.tensors import largest_of_row
-from checker.puzzle import DTYPES, NORMAL, Case, Domain, Family, Long, Tensors, Tolerance
+from checker.puzzle import DTYPES, NORMAL, Case, Domain, Family, Tensors, Tolerance
 
 EPS = 1e-6
 """Added to the normaliser q · z."""
@@ -165,11 +165,6 @@ linear = partial(
     tolerance=TOLERANCE,
     grid=lambda n: (n["B"] * n["H"], cdiv(n["D_V"], n["BLOCK_V"])),
     options=lambda n: {"num_warps": 4, "num_stages": 2},
-    long=(
-        Long(("q_ptr", "k_ptr", "v_ptr", "o_ptr"), "head", (0, 1)),
-        Long(("q_ptr", "o_ptr"), "token", (2,)),
-        Long(("k_ptr", "v_ptr"), "token", (2,)),
-    ),
 )
 """A puzzle with one program for each head of a batch and each slice of BLOCK_V value columns."""
 

@@ -17,7 +17,7 @@ from checker.course.linear import (
     of_chunks,
 )
 from checker.course.linear_values import feature_map, growing, queries_keys_values
-from checker.puzzle import Case, FilmSpec, Long, Many, Tensors
+from checker.puzzle import Case, FilmSpec, Tensors
 
 
 def make(case: Case) -> Tensors:
@@ -51,13 +51,10 @@ PUZZLE = of_chunks(
     make=make,
     reference=reference,
     output_tolerance=STATE_TOLERANCE,
-    many=(Many(("k_ptr", "v_ptr", "s_ptr", "z_ptr"), "H", "head", axis=1, grid=1, first=None),),
-    long=(Long(("k_ptr", "v_ptr"), "head", (0, 1)), Long(("k_ptr", "v_ptr"), "token", (2,))),
     space=chunk_space(past=(None,)),
     cases=tuple(replace(case, flags={}) for case in IN_CHUNKS)
     + linear_table("""
         B  H  N       D    D_V  CHUNK  BLOCK_V  values         dtype     layout      on   why
-        1  3  130     128  72   32     64       -              -         -           -    46,608 heads of so many states pass 2³¹
         1  1  1111    16   31   16     16       -              -         padded      -    more than 64 chunks
         1  1  4500    16   16   64     16       -              -         padded
         1  1  1300    128  106  64     64       contributions  float16   transposed

@@ -12,7 +12,7 @@ from checker.course.contributions import contributions as added_by_chunk
 from checker.course.diagrams import PREFIX
 from checker.course.linear import ANY_COLUMNS, columns, magnitude
 from checker.course.tensors import generator
-from checker.puzzle import NORMAL, Case, Domain, FilmSpec, Many, Tensors, Tolerance
+from checker.puzzle import NORMAL, Case, Domain, FilmSpec, Tensors, Tolerance
 
 
 @dataclass
@@ -120,7 +120,6 @@ PUZZLE = puzzle(
     # A float32 sum of n numbers is off by at most n half steps and typically by about √n: 1024 chunks stay below 2e-6. Subtracting a
     # chunk from a sum again to get its start loses 1000 half steps, 6e-5, if that chunk is a thousand times as large
     tolerance={"float32": Tolerance(rtol=2e-4, c=64.0)},
-    many=(Many(("x_ptr", "x0_ptr", "start_ptr", "end_ptr"), "G", "group", grid=1, first=None),),
     space=Space(
         {
             "family": (contributions, NORMAL, counting),
@@ -144,7 +143,6 @@ PUZZLE = puzzle(
         """
         G     N_CHUNKS  SIZE    BLOCK_SIZE  values         on   why
         2     531       7       8           -              -    more chunks than a fixed limit would allow
-        3     65        600     64          -              -    60,000 groups of so many numbers pass 2³¹
         1     16        48      32          -              -    16 divides every size, a tile divides none
         1     2         523     8           counting
         2     13        24      8           blanks

@@ -20,7 +20,7 @@ from checker.course.families import (
 )
 from checker.course.softmax_rows import LAYOUTS, MANY_ROWS, rows_table
 from checker.course.tensors import stored
-from checker.puzzle import DTYPES, NORMAL, Case, Domain, FilmSpec, Long, Many, Tensors, Tolerance
+from checker.puzzle import DTYPES, NORMAL, Case, Domain, FilmSpec, Tensors, Tolerance
 
 LOWEST = torch.finfo(torch.float64).min
 
@@ -78,8 +78,6 @@ PUZZLE = puzzle(
     reference=reference,
     scale=lambda case, output, expected: expected.abs().nan_to_num(nan=1.0, posinf=1.0),
     tolerance={"float32": Tolerance(rtol=5e-5, c=1.0)},
-    long=(Long(("m_part_ptr", "l_part_ptr")),),
-    many=(Many(("m_part_ptr", "l_part_ptr", "m_ptr", "l_ptr")),),
     space=Space(
         {
             "family": (chunk_pairs, chunk_pairs_in_sight, empty, extreme, lowest, levels, NORMAL),

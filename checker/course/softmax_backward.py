@@ -11,7 +11,7 @@ from checker.course import families as rows_of
 from checker.course.diagrams import flowing
 from checker.course.softmax_rows import HOLDS_ROW, one_tile_space, one_tile_warps
 from checker.course.tensors import AWKWARD, generator, once_a_case, stored
-from checker.puzzle import DTYPES, NORMAL, Case, Domain, FilmSpec, Long, Many, Tensors, Tolerance
+from checker.puzzle import DTYPES, NORMAL, Case, Domain, FilmSpec, Tensors, Tolerance
 
 TOLERANCE = {
     "float32": Tolerance(rtol=2**-22, c=32.0),
@@ -126,8 +126,6 @@ PUZZLE = puzzle(
     reference=reference,
     scale=lambda case, output, expected: magnitude(case, output),
     tolerance=TOLERANCE,
-    long=(Long(TENSORS),),
-    many=(Many(TENSORS),),
     space=one_tile_space(FAMILIES),
     cases=table(
         """

@@ -16,7 +16,7 @@ from checker.course.diagrams import ONLINE
 from checker.course.families import BUILT, FAMILIES, rows
 from checker.course.tensors import stored
 from checker.films.diagram import ExactState, RunningState
-from checker.puzzle import DTYPES, NORMAL, Case, Domain, Family, Long, Many, Tensors, Tolerance
+from checker.puzzle import DTYPES, NORMAL, Case, Domain, Family, Tensors, Tolerance
 
 TOLERANCE = {
     "float32": Tolerance(rtol=5e-5, c=1.0, near_zero=False),
@@ -78,8 +78,6 @@ softmax = partial(
     grid=lambda n: (cdiv(n["M"], n.get("BLOCK_M", 1)),),
     options=lambda n: {"num_warps": min(32, max(4, n.get("BLOCK_M", 1) * n["BLOCK_N"] // 1024))},
     writes={"y": 1},
-    long=(Long(("x_ptr", "y_ptr")),),
-    many=(Many(("x_ptr", "y_ptr")),),
 )
 """A puzzle that computes y, the softmax of the rows of x, with one program for each row or for each BLOCK_M rows."""
 

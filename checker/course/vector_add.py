@@ -9,7 +9,7 @@ from checker.authoring.space import ANY_REMAINDER, length
 from checker.course.diagrams import flowing
 from checker.course.families import constant, large, rows, zeros
 from checker.course.tensors import AWKWARD, stored
-from checker.puzzle import DTYPES, NORMAL, Case, Domain, FilmSpec, Many, Tensors, Tolerance
+from checker.puzzle import DTYPES, NORMAL, Case, Domain, FilmSpec, Tensors, Tolerance
 
 
 def make(case: Case) -> Tensors:
@@ -38,7 +38,6 @@ PUZZLE = puzzle(
         "float16": Tolerance(rtol=2.5e-3, c=0.0),
         "bfloat16": Tolerance(rtol=2e-2, c=0.0),
     },
-    many=(Many(("x_ptr", "y_ptr", "z_ptr"), "N", "element", first=2**24),),  # where float32 skips numbers
     space=Space(
         {
             "tiles": (7, 1, 75, 2),

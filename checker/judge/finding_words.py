@@ -39,6 +39,16 @@ _NAN_FROM = {
 }
 """How each operation makes a NaN out of numbers."""
 
+_MAKES = {
+    "create_mul": "the product",
+    "create_add": "the sum",
+    "create_sub": "the difference",
+    "create_shl": "the shift",
+    "create_int_cast": "the cast",
+    "loop": "what grows in the loop",
+}
+"""What a number that wraps around comes from."""
+
 _VERBS: dict[EventKind, str] = {"load": "loads", "store": "stores", "atomic": "updates atomically"}
 
 
@@ -184,6 +194,28 @@ class _Wording:
             f"{lanes} of the load{loaded}{self.where.removeprefix(',')} reach {does}",
             f"Without {remedy} they may hold anything.{'' if block else _ZERO_TODAY}",
             f"Give that load {remedy}: a value that changes neither the result nor anything computed on the way to it.",
+        )
+
+    def wrap(self) -> tuple[str, str, str]:
+        operation, held = self.finding.operation or "", self.finding.type or ""
+        made = _MAKES.get(operation, "a computation")
+        exact = f"{self.finding.values[0]:,}" if self.finding.values else "a number"
+        where, line = self.where.removeprefix(","), self.source.line_words(self.finding.reached_line)
+        use = (
+            f"{line} reaches the wrong elements of {self.tensor}" if self.finding.tensor else f"{line} decides with it"
+        )
+        if held.startswith(("fp", "bf")) or operation.startswith(("create_fp_to", "create_fcmp")):
+            return (
+                f"a float stands for a whole number{where} that it cannot hold, and {use}",
+                "float32 holds each whole number only up to 16,777,216, float16 up to 2,048, bfloat16 up to 256.",
+                "Count, multiply and compare indices as integers.",
+            )
+        return (
+            f"{made}{where} gives {exact}, which {held} cannot hold: it wraps around, and {use}",
+            "",
+            "Make one operand 64 bits wide before that operation, `.to(tl.int64)`."
+            if held.endswith("32")
+            else "Keep the number in the type that it had before, and make it 64 bits wide, `.to(tl.int64)`, before it is multiplied.",
         )
 
     def nan_born(self) -> tuple[str, str, str]:

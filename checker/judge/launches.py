@@ -21,7 +21,7 @@ from cachetools import LRUCache, cached
 
 from checker.judge import factors
 from checker.judge.runner import at_most
-from checker.puzzle import NORMAL, Case, Launch, Long, Puzzle, Scalar, Tensors
+from checker.puzzle import NORMAL, Case, Launch, Puzzle, Scalar, Tensors
 from checker.submission.kernel import Config
 
 GUARD = 2048
@@ -230,35 +230,6 @@ def without_numbers(puzzle: Puzzle, case: Case, config: Config | None = None) ->
         made = puzzle.make(replace(case, family=NORMAL))
     empty = {name: torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device="meta") for name, t in made.items()}
     return bind(puzzle, case, empty, config)
-
-
-def far_apart(puzzle: Puzzle, prepared: Prepared, long: Long, pitch: Callable[[int], int]) -> Prepared:
-    """The same launch, of which the simulator believes that the rows of each of the `long` tensors lie far apart.
-
-    ``pitch(rows)`` says how many elements, for a tensor of so many rows (heads, batches). The kernel is passed the strides of such tensors, which exist on torch's device "meta" only; the tensors stay as they are.
-    """
-    real = prepared.tensors
-    far = {name: _far_strides(real[name], long, pitch(counted(real[name], long))) for name in long.tensors}
-    told = {
-        name: torch.empty_strided(t.shape, far.get(name, t.stride()), dtype=t.dtype, device="meta")
-        for name, t in real.items()
-    }
-    launch = bind(puzzle, prepared.case, told, prepared.config)
-    arguments = {**launch.arguments, **real}
-    return replace(prepared, launch=replace(launch, arguments=arguments, far=far))
-
-
-def counted(tensor: torch.Tensor, long: Long) -> int:
-    """How many rows (heads, batches) the tensor has."""
-    return math.prod(tensor.shape[axis] for axis in long.axes)
-
-
-def _far_strides(tensor: torch.Tensor, long: Long, pitch: int) -> tuple[int, ...]:
-    strides = list(tensor.stride())
-    for axis in reversed(long.axes):
-        strides[axis] = pitch
-        pitch *= tensor.shape[axis]
-    return tuple(strides)
 
 
 def bind(puzzle: Puzzle, case: Case, tensors: Tensors, config: Config | None) -> Launch:

@@ -10,7 +10,7 @@ import msgspec
 
 from checker.compiler import CompileRequest, CompileResult
 from checker.gpu import Timing
-from checker.puzzle import Scalar
+from checker.puzzle import Larger, Scalar
 from checker.sandbox.protocol import Message, ProtocolError, Words
 from checker.simulator import trace_codec
 from checker.simulator.trace import SimulateOptions, Trace
@@ -57,9 +57,7 @@ class LaunchArguments(msgspec.Struct):
     meta: Mapping[str, Scalar]
     outputs: tuple[str, ...]
     options: Mapping[str, int]
-    far: Mapping[str, tuple[int, ...]]
-    skipped: tuple[int, int, int]
-    begins: Mapping[str, int]
+    larger: Larger | None
 
     @property
     def views(self) -> dict[str, View]:

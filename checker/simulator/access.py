@@ -69,8 +69,6 @@ def resolve(tensors: Sequence[DeviceTensor], ptr: Handle, mask: Handle | None) -
     offsets = addresses - tensor.base
     if tensor.itemsize > 1:
         offsets >>= tensor.itemsize.bit_length() - 1
-    if tensor.far_strides:
-        offsets = tensor.from_far(offsets)
     valid = tensor.inside(offsets)
     if active is not None:
         valid &= active

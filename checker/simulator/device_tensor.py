@@ -55,9 +55,8 @@ class ShadowMemory:
 class DeviceTensor:
     """One tensor argument: its memory, its geometry, and which program stored its elements.
 
-    An *offset* counts elements of memory from the tensor's first one; an *element* is a row-major number. `far_strides`, if
-    given, are the strides that the kernel was told instead of the real ones. Tensors of one storage share its entry in
-    `shadows`. Raises Unsupported for types that are not simulated.
+    An *offset* counts elements of memory from the tensor's first one; an *element* is a row-major number. Tensors of one storage
+    share its entry in `shadows`. Raises Unsupported for types that are not simulated.
     """
 
     def __init__(
@@ -66,7 +65,6 @@ class DeviceTensor:
         number: int,
         tensor: torch.Tensor,
         shadows: dict[int, ShadowMemory],
-        far_strides: tuple[int, ...] = (),
     ) -> None:
         if tensor.device.type != "cpu":
             raise Unsupported(f"the simulator works on CPU tensors; {name} is on {tensor.device}.")
@@ -75,7 +73,6 @@ class DeviceTensor:
         self.base = number << WINDOW
         self.shape = tuple(tensor.shape)
         self.strides = tuple(tensor.stride())
-        self.far_strides = far_strides
         self.itemsize = tensor.element_size()
         self.count = tensor.numel()
         self.span = 1 + sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)) if self.count else 0
@@ -126,16 +123,6 @@ class DeviceTensor:
         if self.element_at is not None and self.span:
             ok &= self.element_at[np.where(ok, offsets, 0)] >= 0
         return ok
-
-    def from_far(self, offsets: np.ndarray) -> np.ndarray:
-        """The real offsets for offsets made with `far_strides`; -1 where there is no element."""
-        rest, real, ok = offsets, np.zeros_like(offsets), offsets >= 0
-        for dim in sorted(range(len(self.shape)), key=lambda d: -self.far_strides[d]):
-            if self.shape[dim] > 1 and self.far_strides[dim]:
-                steps, rest = np.divmod(rest, self.far_strides[dim])
-                ok = ok & (steps < self.shape[dim])
-                real = real + steps * self.strides[dim]
-        return np.where(ok & (rest == 0), real, -1)
 
     def index(self, offset: int) -> tuple[int, ...]:
         """The index that a kernel meant by an offset, also outside the tensor; the remainder goes to the last dimension."""

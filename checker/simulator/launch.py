@@ -6,6 +6,7 @@ import inspect
 import random
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,23 @@ from checker.simulator.triton_internals import (
     pointer_argument,
     stacked_numbers,
 )
+from checker.simulator.twins import TwinBuilder, TwinLanguage, TwinLocator, TwinMemory, TwinReductions, Twins
 from checker.simulator.values import Handle, Pointer
+
+
+@dataclass(frozen=True)
+class _Kinds:
+    """The parts of a simulator."""
+
+    locator: type[Locator]
+    memory: type[Memory]
+    builder: type[Builder]
+    language: type[Language]
+    reductions: type[Reductions]
+
+
+_PLAIN = _Kinds(Locator, Memory, Builder, Language, Reductions)
+_WITH_TWINS = _Kinds(TwinLocator, TwinMemory, TwinBuilder, TwinLanguage, TwinReductions)
 
 
 def simulate(kernel: Any, launch: Launch, options: SimulateOptions = SimulateOptions()) -> Trace:  # noqa: B008
@@ -48,7 +65,8 @@ def simulate(kernel: Any, launch: Launch, options: SimulateOptions = SimulateOpt
     if not isinstance(kernel, JITTED):
         raise SimulationError(f"expected a @triton.jit function, got {type(kernel).__name__}", "", None)
     grid = grid_of(launch)
-    locator = Locator()
+    kinds = _PLAIN if launch.larger is None else _WITH_TWINS
+    locator = kinds.locator()
     findings = Findings(locator, grid)
     traffic = TrafficCounter()
     recorder = EventRecorder(locator, options.state)
@@ -57,20 +75,23 @@ def simulate(kernel: Any, launch: Launch, options: SimulateOptions = SimulateOpt
         *([RaceDetector(findings)] if options.races else []),
         *([recorder] if options.events else []),
     )
-    memory = Memory(locator, findings, observers)
-    builder = Builder(memory, findings.nan_origin if options.explain_nan else None)
+    memory = kinds.memory(locator, findings, observers)
+    builder = kinds.builder(memory, findings.nan_origin if options.explain_nan else None)
     builder.grid = grid
-    language = Language(builder, Promises(findings.false_promise), findings.undefined_branch)
+    twins = None if launch.larger is None else Twins(launch.larger, locator, findings).follow(locator, memory, builder)
+    language = kinds.language(builder, Promises(findings.false_promise), findings.undefined_branch)
     conditions = Conditions()
     functions = RewrittenFunctions(locator, language, conditions)
-    reductions = Reductions(builder, functions)
+    reductions = kinds.reductions(builder, functions)
     try:
         with np.errstate(all="ignore"), language.patched(functions, reductions.reduce, reductions.scan):
             function = functions.get(kernel)
             locator.kernel = function.__code__
-            arguments = arguments_of(kernel, [launch], lambda name, own: Pointer(memory.add(name, own[0], launch), ()))
+            arguments = arguments_of(kernel, [launch], lambda name, own: Pointer(memory.add(name, own[0]), ()))
             recorder.arguments = arguments
-            for program in _programs(grid, options.order, launch.skipped):
+            if twins is not None:
+                twins.give(arguments)
+            for program in _programs(grid, options.order, launch):
                 builder.program = program
                 locator.start(program)
                 memory.start((program[2] * grid[1] + program[1]) * grid[0] + program[0])
@@ -104,8 +125,11 @@ def grid_of(launch: Launch) -> tuple[int, int, int]:
     return x, y, z
 
 
-def _programs(grid: tuple[int, int, int], order: str, skipped: tuple[int, int, int]) -> Iterator[tuple[int, int, int]]:
-    xs, ys, zs = (range(first, count) for first, count in zip(skipped, grid, strict=True))
+def _programs(grid: tuple[int, int, int], order: str, launch: Launch) -> Iterator[tuple[int, int, int]]:
+    """With a larger launch to follow, only the first and the last along each axis."""
+    xs, ys, zs = map(range, grid)
+    if launch.larger is not None:
+        xs, ys, zs = (axis[:: max(len(axis) - 1, 1)] for axis in (xs, ys, zs))
     every = [(x, y, z) for z in zs for y in ys for x in xs]
     if order == "reversed":
         every.reverse()
@@ -143,8 +167,7 @@ def arguments_of(
         if isinstance(values[0], torch.Tensor):
             pointer = add(name, values)
             assert pointer.tensor is not None
-            address = pointer.tensor.base - launches[0].begins.get(name, 0) * pointer.tensor.itemsize
-            arguments[name] = pointer_argument(values[0], Handle(np.int64(address), None, pointer=pointer))
+            arguments[name] = pointer_argument(values[0], Handle(np.int64(pointer.tensor.base), None, pointer=pointer))
         elif name not in constants:
             arguments[name] = stacked_numbers([number_argument(value) for value in values], of_program)
         elif all(value == values[0] for value in values):

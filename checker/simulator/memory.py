@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from checker.puzzle import Launch
 from checker.simulator import numerics
 from checker.simulator.access import Access, resolve
 from checker.simulator.device_tensor import DeviceTensor, ShadowMemory
@@ -46,9 +45,9 @@ class Memory:
         for observer in self.observers:
             observer.dot()
 
-    def add(self, name: str, tensor: torch.Tensor, launch: Launch) -> DeviceTensor:
-        """Give a tensor of `launch` its addresses. Raises Unsupported for tensors that are not simulated."""
-        added = DeviceTensor(name, len(self.tensors) + 1, tensor, self.shadows, launch.far.get(name, ()))
+    def add(self, name: str, tensor: torch.Tensor) -> DeviceTensor:
+        """Give a tensor of the launch its addresses. Raises Unsupported for tensors that are not simulated."""
+        added = DeviceTensor(name, len(self.tensors) + 1, tensor, self.shadows)
         self.tensors.append(added)
         return added
 

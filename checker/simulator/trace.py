@@ -48,6 +48,7 @@ FindingKind = Literal[
     "missing_barrier",  # a program loads what it stored with no barrier since: another thread may not have stored it yet
     "modified_input",  # an input changed, or was stored to
     "false_promise",  # tl.multiple_of, tl.max_contiguous, tl.max_constancy or tl.assume says something false
+    "wrap",  # a number on its way to an address, a mask or a decision does not fit in its type in a huge launch
     "nan_born",  # an operation made a NaN out of numbers
 ]
 
@@ -139,9 +140,11 @@ class Finding:
     """Undefined lanes and NaN: the line of the store or branch that they reach; `line` is where they come from."""
     promised: Count = 0
     """False promise: the number promised; 0 for `tl.assume`."""
+    type: Name | None = None
+    """Wrap: the type that cannot hold the number."""
     values: Annotated[tuple[Integer, ...], Meta(max_length=2)] = ()
     """False promise: the value that contradicts it, preceded by its neighbour's where the two are compared. Of a pointer:
-    bytes from the start of `tensor`."""
+    bytes from the start of `tensor`. Wrap: the number that does not fit."""
 
 
 @dataclass(frozen=True)

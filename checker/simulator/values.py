@@ -52,6 +52,8 @@ class Handle:
     taint: Taint | None = None
     pointer: Pointer | None = None
     nan_origins: np.ndarray | None = None
+    twin: Any = None
+    """What `twins` keeps beside an integer, where it is asked for."""
 
 
 def spread(data: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

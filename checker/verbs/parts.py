@@ -87,7 +87,7 @@ def narrowed(puzzle: Puzzle, source: KernelSource) -> dict[str, Puzzle]:
         new = [case for case in puzzle.cases if part.takes(case) and (case.name, outputs) not in judged]
         judged |= {(case.name, outputs) for case in new}
         launch = partial(_launch, puzzle, outputs)
-        puzzles[part.name] = replace(puzzle, cases=tuple(new), outputs=outputs, launch=launch, long=())
+        puzzles[part.name] = replace(puzzle, cases=tuple(new), outputs=outputs, launch=launch, huge=False)
     return puzzles
 
 

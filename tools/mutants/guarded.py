@@ -23,7 +23,6 @@ from typing import Any
 import torch
 
 from checker.course import PUZZLES
-from checker.judge import large_launches
 from checker.judge.combined_kernel import renamed
 from checker.judge.launches import Prepared, prepare_all
 from checker.judge.outcome import Candidate, in_spite_of_stops
@@ -221,8 +220,7 @@ class Bench:
     def __init__(self, puzzle: Puzzle) -> None:
         self.puzzle, self.guards = puzzle, guards(puzzle)
         own = prepare_all(puzzle, [(case, None) for case in puzzle.cases if "cpu" in case.devices])
-        far = [launch.prepared for launch in large_launches.far_launches(puzzle, own)]
-        self.own = [Trial(prepared) for prepared in (*own, *far)]
+        self.own = [Trial(prepared) for prepared in own]
         self.gates: dict[tuple[str, Trial], str] = {}
 
     @cached_property

@@ -70,8 +70,7 @@ def judged(puzzle: Puzzle, source: KernelSource, diagnose: bool) -> Verdict:
 def fault(puzzle: Puzzle, outcome: Outcome) -> str:
     """The gate that has something against one launch, empty if none has."""
     if not outcome.right:
-        # what stops a kernel only when its rows lie far apart says nothing about its offsets
-        return "" if outcome.prepared.launch.far and not outcome.ran else "values"
+        return "values"
     if memory_gate.memory_findings(outcome):
         return "memory"
     return "traffic" if traffic_gate.overdrawn(puzzle, outcome) else ""

@@ -69,7 +69,6 @@ _FROM_ZERO = linear(
     make=make,
     reference=reference,
     scale=scale,
-    long=(),
     # no product goes through a tensor core, and outputs are float32 whatever the inputs are: 256 steps of float32
     tolerance={
         "float32": Tolerance(rtol=1e-5, c=256.0),

@@ -17,26 +17,24 @@ class OutOfTime(GiveUp):
 
 
 class Programs:
-    """All programs of the launches with these `grids`, launch after launch, x fastest, but for those `skipped` along each axis.
+    """All programs of the launches with these `grids`, launch after launch, x fastest.
 
     `running` are those that take part in what is computed now; None: every one. A launch is doubted where something was
     found in it, or could not be followed: then it has to run by itself.
     """
 
-    def __init__(self, grids: Sequence[tuple[int, int, int]], skipped: tuple[int, int, int], seconds: float) -> None:
+    def __init__(self, grids: Sequence[tuple[int, int, int]], seconds: float) -> None:
         """`seconds` of processor time from now on. Every grid has a program."""
-        run = [tuple(n - first for n, first in zip(grid, skipped, strict=True)) for grid in grids]
-        counts = [x * y * z for x, y, z in run]
+        counts = [x * y * z for x, y, z in grids]
         self.first = np.cumsum([0, *counts[:-1]])
         self.count = sum(counts)
         self.launch = np.repeat(np.arange(len(grids)), counts)
         self.grid = [np.array(sizes, np.int32)[self.launch] for sizes in zip(*grids, strict=True)]
         number = np.arange(self.count) - self.first[self.launch]
-        wide, high, _ = (np.array(sizes)[self.launch] for sizes in zip(*run, strict=True))
+        wide, high, _ = (np.array(sizes)[self.launch] for sizes in zip(*grids, strict=True))
         places = (number % wide, number // wide % high, number // (wide * high))
-        self.ids = [(place + first).astype(np.int32) for place, first in zip(places, skipped, strict=True)]
-        x, y, z = (n.astype(np.int64) for n in self.ids)
-        self.linear = (z * self.grid[1] + y) * self.grid[0] + x
+        self.ids = [place.astype(np.int32) for place in places]
+        self.linear = number
         self.running: np.ndarray | None = None
         self.doubted = np.zeros(len(grids), bool)
         self._deadline = time.process_time() + seconds

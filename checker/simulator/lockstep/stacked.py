@@ -31,7 +31,6 @@ class StackedTensor:
         of_program = programs.launch if len(tensors) > 1 else np.zeros(1, np.int64)
         self.start, self.span = self.starts[of_program], spans[of_program].astype(np.uint64)
         self.is_element = self._elements() if any(tensor.element_at is not None for tensor in tensors) else None
-        self.is_far = any(tensor.far_strides for tensor in tensors)
         self.loads, self.stores = np.zeros(programs.count, np.int64), np.zeros(programs.count, np.int64)
         self.loaded, self.stored = np.zeros(programs.count, np.int64), np.zeros(programs.count, np.int64)
         if is_output:
@@ -57,13 +56,6 @@ class StackedTensor:
         offsets = addresses - self.base
         if self.itemsize > 1:
             offsets >>= self.itemsize.bit_length() - 1
-        if not self.is_far:
-            return offsets
-        offsets = np.array(np.broadcast_to(offsets, (self.programs.count, *offsets.shape[1:])))
-        for launch, tensor in enumerate(self.tensors):
-            if tensor.far_strides:
-                own = self.programs.launch == launch
-                offsets[own] = tensor.from_far(offsets[own])
         return offsets
 
     def places(self, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

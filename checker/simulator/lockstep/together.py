@@ -93,14 +93,13 @@ def _groups(kernel: Any, launches: Sequence[Launch]) -> list[list[int]]:
 
 def _count(launch: Launch) -> int:
     """The number of programs that run."""
-    return math.prod(n - first for n, first in zip(launch.grid, launch.skipped, strict=False))
+    return math.prod(launch.grid)
 
 
 def _shape(launch: Launch) -> Any:
     """What launches must share to run together: constants, and the types of everything else."""
     types = tuple((name, _type(value)) for name, value in launch.arguments.items())
-    late = launch.skipped, tuple(sorted(launch.begins.items()))
-    return types, tuple(sorted(launch.meta.items())), launch.outputs, late
+    return types, tuple(sorted(launch.meta.items())), launch.outputs
 
 
 def _length(launch: Launch) -> int:
@@ -131,7 +130,7 @@ class _Run:
         self.grids = [grid_of(launch) for launch in launches]
         if min(map(min, self.grids)) < 1:
             raise GiveUp("no programs")
-        self.programs = Programs(self.grids, launches[0].skipped, seconds)
+        self.programs = Programs(self.grids, seconds)
         self.memory = Memory(self.programs, locator.line)
         self.tensors: list[StackedTensor] = []
         self.shadows: list[dict[int, ShadowMemory]] = [{} for _ in launches]
@@ -182,8 +181,8 @@ class _Run:
     def _stack(self, name: str, values: Sequence[torch.Tensor]) -> Pointer:
         number = len(self.tensors) + 1
         tensors = []
-        for launch, value, own in zip(self.launches, values, self.shadows, strict=True):
-            tensors.append(DeviceTensor(name, number, value, own, launch.far.get(name, ())))
+        for value, own in zip(values, self.shadows, strict=True):
+            tensors.append(DeviceTensor(name, number, value, own))
             if len(own) != number:
                 raise GiveUp("tensors that share their memory")
         self.tensors.append(StackedTensor(tensors, self.programs, name in self.launches[0].outputs))

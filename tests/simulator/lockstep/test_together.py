@@ -317,18 +317,6 @@ def test_gaps_between_rows_belong_to_nobody():
     assert simulate_together(copy_rows, [replace(wrong, arguments={**wrong.arguments, "N": 10})], 10.0) == [None]
 
 
-@pytest.mark.parametrize("wide", [True, False])
-def test_rows_that_are_taken_to_lie_far_apart(wide):
-    near, far = padded(3, 9, wide), padded(3, 9, wide)
-    strides = {"stride_xm": 2**30 + 16, "stride_ym": 2**30 + 32}
-    told = replace(
-        far,
-        arguments={**far.arguments, **strides},
-        far={"x_ptr": (strides["stride_xm"], 1), "y_ptr": (strides["stride_ym"], 1)},
-    )
-    assert both_ways(copy_rows, near, told) == [True, wide]
-
-
 def test_a_barrier_lets_a_program_load_what_it_stored(tmp_path):
     lines = "tl.store(y_ptr + row, 1.0)", "tl.debug_barrier()", "tl.store(y_ptr + row, 2 * tl.load(y_ptr + row))"
     assert both_ways(statements(tmp_path, *lines), rows([3, 9])) == [True]

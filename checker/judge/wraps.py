@@ -1,0 +1,170 @@
+"""Index arithmetic that holds in small launches and wraps around in huge ones.
+
+Nobody allocates a matrix of 2³¹ rows. The simulator runs a small case and follows beside it the integers that a launch would have
+whose sizes and strides are as large as the domain allows (`checker.simulator.twins`). A number that does not fit in its type on the
+way to an address, a mask or a decision fails the `memory` gate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from checker.judge import factors
+from checker.judge.diagnosis import NONE_KNOWN
+from checker.judge.finding_words import in_words
+from checker.judge.launches import Prepared, bind, prepare
+from checker.judge.memory_gate import GATE
+from checker.judge.outcome import Candidate
+from checker.judge.verdict import Diagnosis, GateResult
+from checker.misconceptions import bank
+from checker.puzzle import NORMAL, Larger, Launch, Puzzle
+from checker.simulator.trace import SimulateOptions
+
+MISCONCEPTION = "offset_in_32_bits"
+"""The belief behind offsets that wrap, in the bank of every puzzle with strides."""
+MOST = 2**31 - 2**16
+"""No size is larger: a tile that begins inside still ends below 2³¹."""
+MOST_PROGRAMS = (2**31 - 1, 65_535, 65_535)
+"""Along each axis of a grid (CUDA C++ Programming Guide, technical specifications)."""
+_TILES = 3
+"""As many tiles show how numbers grow from one to the next."""
+
+
+@dataclass(frozen=True)
+class _Growth:
+    """Makes the sizes of a case larger, as far as the domain, the grid and 32 bits a size allow."""
+
+    puzzle: Puzzle
+    near: Prepared
+
+    def launch(self, sizes: Mapping[str, int]) -> Launch | None:
+        """The launch with these sizes; None if it cannot be made, were there memory for it."""
+        case = replace(self.near.case, sizes=sizes)
+        if not all(holds(case) for holds in self.puzzle.domain.related.values()):
+            return None
+        try:
+            launch = bind(self.puzzle, case, self.near.tensors, self.near.config)
+        except ValueError:
+            return None
+        numbers = [n for n in launch.arguments.values() if isinstance(n, int)]
+        possible = all(n <= most for n, most in zip(launch.grid, MOST_PROGRAMS, strict=False))
+        return launch if possible and all(n <= MOST for n in numbers) else None
+
+    def larger(self, sizes: Mapping[str, int], name: str) -> dict[str, int]:
+        """`sizes` with this one as large as possible: alone, or together with another that it depends on."""
+        meta = self.near.launch.meta
+        tiles = [n for n in meta.values() if isinstance(n, int)]
+        whole = (
+            math.lcm(16, *(n for n in tiles if n > 0)) if factors.tile_of(name, self.near.case.meta) else sizes[name]
+        )
+        possible = [*self._tries(sizes, name, whole)]
+        for other in self.puzzle.domain.sizes:
+            if other != name and not self.puzzle.domain.sizes[other]:
+                possible += self._tries(sizes, name, sizes[name], other)
+        return max([dict(sizes), *possible], key=lambda s: s[name])
+
+    def _tries(self, sizes: Mapping[str, int], name: str, step: int, other: str = "") -> Iterator[dict[str, int]]:
+        """The first that can be launched, from the largest on."""
+        count = (MOST - sizes[name]) // step
+        while count:
+            tried = {**sizes, name: sizes[name] + count * step}
+            if other:
+                tried[other] = sizes[other] * (count + 1)
+            if tried.get(other, 0) <= MOST and self.launch(tried) is not None:
+                yield tried
+                return
+            count //= 2
+
+
+@dataclass(frozen=True)
+class Huge:
+    """A small launch with a huge one to follow, whose sizes are `sizes`."""
+
+    near: Prepared
+    sizes: Mapping[str, int]
+
+    def failed(self, candidate: Candidate) -> GateResult | None:
+        """The memory gate's result for a kernel that is right in every case, or None if it is right here, too."""
+        options = SimulateOptions(traffic=False, races=False)
+        result = next(iter(candidate.runner.simulate(candidate.source, [self.near.launch], options)), None)
+        findings = [f for f in result.trace.findings if f.kind == "wrap"] if result and result.trace else []
+        if not findings:
+            return None
+        first = min(findings, key=lambda f: f.line or 0)
+        words = in_words(first, candidate.source, None)
+        message = " ".join(filter(None, (f"In a launch too large to make, {words.what}.", words.why, self.tried())))
+        return GateResult(
+            GATE, "failed", message, line=first.line, advice=words.advice, case=self.near.case, findings=(first,)
+        )
+
+    def tried(self) -> str:
+        assert self.near.launch.larger is not None
+        numbers = self.near.launch.larger.numbers
+        said = [
+            f"{name} = {number:,}"
+            for name, number in {**self.sizes, **numbers}.items()
+            if not name.startswith("stride")
+        ]
+        strides = {number for name, number in numbers.items() if name.startswith("stride")}
+        apart = "".join(f", and strides of {number:,}" for number in strides)
+        return f"Followed for {', '.join(said)}{apart}, from a launch of {self.near.case.name}."
+
+
+def diagnosis(candidate: Candidate, result: GateResult) -> Diagnosis:
+    """The belief that 32 bits hold every offset, if that is the type that is too narrow."""
+    belief = next((m for m in bank(candidate.puzzle.name) if m.name == MISCONCEPTION), None)
+    if belief is None or result.findings[0].type != "int32":
+        return NONE_KNOWN
+    return Diagnosis(belief.name, belief.believed, belief.instead, belief.try_, result.line)
+
+
+def huge_launches(puzzle: Puzzle, prepared: Sequence[Prepared]) -> list[Huge]:
+    """Two of them: without flags and with all, with sizes as large as possible from the first one on and from the last."""
+    free = [name for name, choices in puzzle.domain.sizes.items() if not choices]
+    found = []
+    for flags, names in ((False, free), (True, free[::-1])):
+        near = _near(puzzle, prepared, free, flags)
+        growth, sizes = _Growth(puzzle, near), dict(near.case.sizes)
+        for name in names:
+            sizes = growth.larger(sizes, name)
+        launch = growth.launch(sizes)
+        assert launch is not None, near.case.name
+        found.append(Huge(replace(near, launch=replace(near.launch, larger=_larger(near, sizes, launch))), sizes))
+    return found
+
+
+def _near(puzzle: Puzzle, prepared: Sequence[Prepared], free: Sequence[str], flags: bool) -> Prepared:
+    """A small case of ordinary numbers, with flags or without: three tiles of each size, the last one not full, if the domain allows."""
+
+    def unfit(one: Prepared) -> tuple[int, ...]:
+        wrong = sum(
+            bool(value) != flags for name, value in one.case.flags.items() if name.isupper() and name != "RAGGED"
+        )
+        narrow = sum(tile < 8 for tile in one.case.meta.values())
+        return int(one.case.flags.get("RAGGED", 0)), wrong, narrow, math.prod(one.case.meta.values())
+
+    base = min(prepared, key=unfit)
+    case = replace(base.case, family=NORMAL, layout="contiguous")
+    for name in free:
+        tile = case.meta.get(factors.tile_of(name, case.meta) or "", 0)
+        size = 2 * tile + tile // 2 + 1 if tile else _TILES
+        tried = replace(case, sizes={**case.sizes, name: size})
+        if all(holds(tried) for holds in puzzle.domain.related.values()):
+            case = tried
+    return prepare(puzzle, case, base.config)
+
+
+def _larger(near: Prepared, sizes: Mapping[str, int], launch: Launch) -> Larger:
+    """Strides are as large as they can be while a tile's own offsets fit in 32 bits."""
+    widest = max([16, *(n for n in launch.meta.values() if isinstance(n, int))])
+    apart = 2**29 // widest // 16 * 16
+    numbers = {
+        name: apart if name.startswith("stride") else number
+        for name, number in launch.arguments.items()
+        if isinstance(number, int) and not isinstance(number, bool)
+    }
+    x, y, z = (*launch.grid, 1, 1)[:3]
+    counts = {small: sizes[name] for name, small in sorted(near.case.sizes.items(), key=lambda s: sizes[s[0]])}
+    return Larger((x, y, z), numbers, counts)
