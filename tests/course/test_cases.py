@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from itertools import combinations, product
 from typing import Any
 
+import torch
+
 from checker.authoring.covering import covering
 from checker.course import PUZZLES
 from checker.course.attention import FACTORS as ATTENTION_FACTORS
@@ -113,6 +115,20 @@ def test_some_cases_are_too_long_to_unroll_and_have_many_programs() -> None:
         assert {"float16", "bfloat16"} <= spikes, name
         grids = [prepare(PUZZLES[name], case).launch.grid for case in cases if case.sizes.get("D", 16) == 16]
         assert all(max(axis) > (12 if name in FORWARD else 4) for axis in zip(*grids, strict=True)), name
+
+
+def test_every_input_that_may_be_expanded_is_expanded_in_some_case_and_no_output_is() -> None:
+    for name in (*FORWARD, *GRADIENTS, "flash_attention_fast", "attention_delta"):
+        puzzle, expanded = PUZZLES[name], set()
+        for layout, case in {case.layout: case for case in cpu_cases(puzzle)}.items():
+            arguments = without_numbers(puzzle, case).arguments
+            tensors = {key: value for key, value in arguments.items() if isinstance(value, torch.Tensor)}
+            found = {
+                key for key, t in tensors.items() if 0 in (s for s, n in zip(t.stride(), t.shape, strict=True) if n > 1)
+            }
+            assert found.isdisjoint(puzzle.outputs), (name, layout)
+            expanded |= found
+        assert expanded == {f"{key}_ptr" for key in puzzle.domain.expanded}, name
 
 
 def test_a_launch_without_numbers_has_the_same_strides() -> None:

@@ -67,6 +67,19 @@ def test_float32_arithmetic_in_any_order_keeps_within_the_tolerance() -> None:
                 assert worst(puzzle, case, got.to(made[puzzle.outputs[0]].dtype), expected) <= 0.7, case.name
 
 
+def test_a_log_sum_exp_that_is_rounded_to_16_bits_is_seen() -> None:
+    """It is float32 whatever the inputs are."""
+    puzzle = PUZZLES["flash_attention_heads"]
+    for dtype in ("float16", "bfloat16"):
+        seen = 0
+        for case in [c for c in cpu_cases(puzzle, dtype) if c.sizes["N_Q"] * c.sizes["N_KV"] < 10_000]:
+            expected = puzzle.reference(case, {key: t.double() for key, t in puzzle.make(case).items()})["lse_ptr"]
+            rounded = expected.to(DTYPES[dtype])
+            assert error_against(puzzle, case, "lse_ptr", expected.float(), expected).max() < 0.1
+            seen += bool(error_against(puzzle, case, "lse_ptr", rounded, expected).max() > 1)
+        assert seen >= 3, (dtype, seen)
+
+
 @pytest.mark.parametrize(
     ("name", "along", "tile"), [("attention_dkdv", "N_Q", "BLOCK_M"), ("attention_dq", "N_KV", "BLOCK_N")]
 )
