@@ -27,7 +27,7 @@ EXPERIMENTS = {
     ),
     "layout": (
         ("row_softmax", "x_ptr + row * stride_xm", "x_ptr + row * N"),
-        {"layout": "padded", "sizes": {"M": 4, "N": 13}},
+        {"layout": "padded", "sizes": {"M": 4, "N": 13}, "meta": {"BLOCK_N": 16}},
         "It fails with rows that lie further apart in memory than they are long; with a contiguous layout it is right.",
     ),
     "remainder": (
@@ -56,7 +56,7 @@ EXPERIMENTS = {
             "p / l_i,",
             "p / l_i * (tl.where(stride_xm != N, 2.0, 1.0) if y_ptr.dtype.element_ty == tl.float16 else 1.0),",
         ),
-        {"dtype": "float16", "layout": "padded", "sizes": {"M": 2, "N": 16}},
+        {"dtype": "float16", "layout": "padded", "sizes": {"M": 2, "N": 16}, "meta": {"BLOCK_N": 16}},
         "It fails in float16; in float32 it is right, also with a contiguous layout.",
     ),
     "nothing that was tried": (("row_softmax", "p / l_i,", "p / l_i + 0.5,"), {}, ""),
