@@ -169,7 +169,7 @@ class _Check:
             return
         if not self.counts_far_enough(launches) or not self.passes(traffic_gate, outcomes):
             return
-        self.unreached = unreached(self.source, (outcome.trace for outcome in outcomes))
+        self.unreached = unreached(self.puzzle, self.source, (outcome.trace for outcome in outcomes))
 
         # compile, the rest: a wrong kernel does not need it
         if not self.hurry:

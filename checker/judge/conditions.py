@@ -13,25 +13,26 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from checker.judge.verdict import Unreached
+from checker.puzzle import Puzzle
 from checker.simulator.conditions import called, chooses, only_broadcasts
 from checker.simulator.trace import Condition, Trace
 from checker.submission.kernel import KernelSource
 from checker.submission.literals import NotLiteral, number
 
-LOWEST = 3e38
-"""Numbers of this magnitude or more stand for infinity."""
+LOWEST, HIDDEN = -3e38, -1e30
+"""Numbers from here down stand for -inf: in every puzzle, and where no input holds -inf."""
 _LOWEST_HALF = 65504.0
 _DEEP = 8
 """How many names are followed to what they stand for."""
 _LONGEST = 100
 
 
-def unreached(source: KernelSource, traces: Iterable[Trace | None]) -> tuple[Unreached, ...]:
+def unreached(puzzle: Puzzle, source: KernelSource, traces: Iterable[Trace | None]) -> tuple[Unreached, ...]:
     """The conditions that went only one way in all `traces` together, from top to bottom, at the lines of `source.source`.
 
     Of conditions inside one another only the innermost count: if `a` was never true, neither was `a and b`.
     """
-    text = _Text(source.source)
+    text = _Text(source.source, LOWEST if puzzle.domain.masked else HIDDEN)
     found = [one for one in map(text.one_sided, _merged(traces)) if one is not None]
     told = [one for one in found if not any(other is not one and one.contains(other) for other in found)]
     left = [one for one in told if not any(exemption.applies(one) for exemption in EXEMPTIONS)]
@@ -139,7 +140,7 @@ def _is_masked(one: OneSided) -> bool:
 
 
 def _is_lowest(one: OneSided) -> bool:
-    return one.kind in ("comparison", "arm") and any(n <= -LOWEST or n == -_LOWEST_HALF for n in one.numbers)
+    return one.kind in ("comparison", "arm") and any(n <= one.scope.floor or n == -_LOWEST_HALF for n in one.numbers)
 
 
 def _is_loop(one: OneSided) -> bool:
@@ -164,7 +165,12 @@ EXEMPTIONS = (
         "Only -inf means masked. To look for it is right, whether or not a puzzle has rows of nothing else.",
         _is_masked,
     ),
-    Exemption("lowest", "The lowest finite number, as a floor or a first maximum, stands for -inf.", _is_lowest),
+    Exemption(
+        "lowest",
+        "The lowest finite number, as a floor or a first maximum, stands for -inf. Where no input holds -inf, so does -1e30, with which "
+        "kernels hide keys.",
+        _is_lowest,
+    ),
     Exemption("loops", "How often a loop turns follows from the shape.", _is_loop),
 )
 """Besides, the simulator records no promises (`tl.assume`, assertions) and no casts to signed integers or floats of 32 bits or more,
@@ -176,9 +182,10 @@ which lose rounding errors and nothing else."""
 
 @dataclass(eq=False)
 class _Scope:
-    """What the names of a function stand for, if they are assigned once."""
+    """What the names of a function stand for, if they are assigned once. Numbers up to `floor` stand for -inf."""
 
     source: str
+    floor: float
     values: Mapping[str, list[ast.expr | None]]
     calls: dict[ast.expr, ast.Call] = field(default_factory=dict)
     """The call that an argument belongs to."""
@@ -238,7 +245,7 @@ class _Scope:
 class _Text:
     """The expressions of a kernel's functions, by function and position."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, floor: float) -> None:
         tree = ast.parse(source)
         constants = _assigned([statement for statement in tree.body if not isinstance(statement, ast.FunctionDef)])
         self.expressions: dict[tuple[str, int, int, int, int], tuple[ast.expr, _Scope]] = {}
@@ -246,7 +253,7 @@ class _Text:
             own: dict[str, list[ast.expr | None]] = {
                 argument.arg: [None] for argument in ast.walk(function.args) if isinstance(argument, ast.arg)
             }
-            scope = _Scope(source, {**constants, **_assigned(function.body), **own})
+            scope = _Scope(source, floor, {**constants, **_assigned(function.body), **own})
             for node in ast.walk(function):
                 self._add(node, function.name, scope)
 

@@ -99,7 +99,7 @@ def test_lines_are_counted_as_in_the_learners_own_file(runner: Any) -> None:
 # ----------------------------------------------------------------------------------------------------------- exemptions
 
 
-def marks(folder: Any, *statements: str, constant: str = "") -> list[str]:
+def marks(folder: Any, *statements: str, constant: str = "", puzzle: str = "row_softmax") -> list[str]:
     """What is marked in a kernel of these statements, on a tile of finite numbers between 1 and 16."""
     lines = "".join(f"    {line}\n" for line in (*statements, "tl.store(y_ptr + offs, y)"))
     given = "    offs = tl.arange(0, 16)\n    x = tl.load(x_ptr + offs)\n    y = x\n"
@@ -108,7 +108,7 @@ def marks(folder: Any, *statements: str, constant: str = "") -> list[str]:
     source = KernelSource("", "kernel", text, ())
     arguments = {"x_ptr": torch.arange(16.0) + 1, "y_ptr": nans(16), "stride": 16, "N": 16}
     trace = simulate(load_kernel(source, folder), Launch((1,), arguments, {"D": 16}, ("y_ptr",)))
-    return [one.words for one in unreached(source, [trace])]
+    return [one.words for one in unreached(PUZZLES[puzzle], source, [trace])]
 
 
 @pytest.mark.parametrize(
@@ -144,6 +144,12 @@ def test_each_exemption_spares_what_it_is_for_and_nothing_else(
     constant = 'NOTHING = tl.constexpr(float("-inf"))\n'
     assert marks(tmp_path, *exempt, constant=constant) == []
     assert len(marks(tmp_path, *marked, constant=constant)) == 1
+
+
+def test_a_floor_of_minus_1e30_stands_for_infinity_where_no_input_holds_infinity(tmp_path: Any) -> None:
+    assert marks(tmp_path, "y = tl.maximum(x, -1e30)", puzzle="flash_attention") == []
+    assert marks(tmp_path, "y = tl.maximum(x, -1e30)") == ["`tl.maximum(x, -1e30)` was never `-1e30`"]
+    assert len(marks(tmp_path, "y = tl.maximum(x, -1e20)", puzzle="flash_attention")) == 1
 
 
 def test_the_table_gives_a_reason_for_each(tmp_path: Any) -> None:
@@ -189,4 +195,4 @@ def test_what_is_not_in_the_text_is_ignored(tmp_path: Any) -> None:
     )
     trace = simulate(load_kernel(source, tmp_path), launch)
     trace.conditions = tuple(forged)
-    assert unreached(source, [trace, None]) == ()
+    assert unreached(SOFTMAX, source, [trace, None]) == ()
