@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from checker.judge import factors
 from checker.judge.diagnosis import NONE_KNOWN
 from checker.judge.finding_words import in_words
-from checker.judge.launches import Prepared, bind, prepare
+from checker.judge.launches import Prepared, bind, prepare_all
 from checker.judge.memory_gate import GATE
 from checker.judge.outcome import Candidate
 from checker.judge.verdict import Diagnosis, GateResult
@@ -153,7 +153,7 @@ def _near(puzzle: Puzzle, prepared: Sequence[Prepared], free: Sequence[str], fla
         tried = replace(case, sizes={**case.sizes, name: size})
         if all(holds(tried) for holds in puzzle.domain.related.values()):
             case = tried
-    return prepare(puzzle, case, base.config)
+    return prepare_all(puzzle, [(case, base.config)])[0]
 
 
 def _larger(near: Prepared, sizes: Mapping[str, int], launch: Launch) -> Larger:
