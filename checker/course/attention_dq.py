@@ -56,7 +56,7 @@ PUZZLE = gradient(
         1  3    1     32   17    128  64       16       ramp             -         -           IS_CAUSAL                      weights whose exponent has to be in float32
         1  1    1     1    661   16   16       16       many_small       float16   -           -                              more terms than a sum in 16 bits can hold
         1  1    1     1    661   32   16       16       many_small       bfloat16
-        1  2    2     3    17    128  16       16       negative         bfloat16  transposed  RAGGED=2 SCALE=0.69
+        1  2    2     3    17    128  16       16       sunken           bfloat16  transposed  RAGGED=2 SCALE=0.69             kills scale_rounded_into_the_queries
         3  2    1     1    15    32   16       32       large            -         strided     IS_CAUSAL RAGGED=1
         1  2    1     37   53    16   16       16       sunken           -         -           IS_CAUSAL
     """),

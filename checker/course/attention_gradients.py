@@ -279,6 +279,7 @@ GRADIENT_CASES = SMALL_LENGTHS + gradient_table("""
         1  82   2     3     5     16   16       16       -          float16   strided     -                   -      more heads than a fixed limit would allow
         2  4    2     21    37    16   16       16       -          -         roomy
         1  1    1     50    40    16   64       16       -          -         -           IS_CAUSAL
+        3  2    1     21    37    16   16       16       -          -         transposed  -                   -      one key head of several batches, side by side: kills one_key_head
         1  2    1     37    53    16   16       16       one_way
         3  4    2     1     65    16   16       16       -          -         transposed  IS_CAUSAL RAGGED=1
         2  4    2     21    37   16   16       16       -          -         repeated keys
