@@ -58,8 +58,8 @@ def causal_linear_attention_chunked_kernel(
         a = tl.where(offs_c[:, None] >= offs_c[None, :], a, 0.0)
         # [CHUNK, BLOCK_V] = [CHUNK, D] @ [D, BLOCK_V], the chunks before, in float32 like the state
         num = tl.dot(q, state)
-        # [CHUNK, BLOCK_V] += [CHUNK, CHUNK] @ [CHUNK, BLOCK_V], this chunk
-        num = tl.dot(a.to(v.dtype), v, num)
+        # [CHUNK, BLOCK_V] += [CHUNK, CHUNK] @ [CHUNK, BLOCK_V], this chunk: its weights may pass 65,504
+        num = tl.dot(a, v.to(tl.float32), num)
         den = tl.sum(q * z[None, :], axis=1) + tl.sum(a, axis=1) + 1e-6
         o_ptrs = o_ptr + head * stride_oh + offs_n[:, None] * stride_on + offs_v[None, :]
         # [CHUNK, BLOCK_V]

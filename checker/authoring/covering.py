@@ -40,6 +40,41 @@ def covering(factors: Mapping[str, Sequence[Any]], allowed: Callable[[Row], bool
     return rows
 
 
+def scattered(
+    factors: Mapping[str, Sequence[Any]],
+    further: Mapping[str, Sequence[Any]],
+    rows: Sequence[Row],
+    allowed: Callable[[Row], bool] = lambda row: True,
+) -> list[Row]:
+    """Few rows beside `rows` that contain each of the `further` values of a factor once, among the least used values of the others.
+
+    Deterministic. A value that no allowed row can contain is left out. `allowed` is used as in `covering`.
+    """
+    waiting = {name: list(values) for name, values in further.items()}
+    used = Counter(item for row in rows for item in row.items())
+    added: list[Row] = []
+    while any(waiting.values()):
+        start: Row = {}
+        for name, values in waiting.items():
+            fits = (value for value in values if _least_used({**start, name: value}, factors, used, allowed))
+            chosen = next(fits, None)
+            if chosen is not None:
+                start[name] = chosen
+                values.remove(chosen)
+        row = _least_used(start, factors, used, allowed) if start else None
+        if row is None:
+            break
+        added.append({name: row[name] for name in factors})
+        used.update(added[-1].items())
+    return added
+
+
+def _least_used(
+    start: Row, factors: Mapping[str, Sequence[Any]], used: Counter[Any], allowed: Callable[[Row], bool]
+) -> Row | None:
+    return _completed(start, factors, {}, Counter(), used, allowed)
+
+
 def _completed(
     row: Row,
     factors: Mapping[str, Sequence[Any]],

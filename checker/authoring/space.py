@@ -10,7 +10,7 @@ from functools import cached_property
 from random import Random
 from typing import Any
 
-from checker.authoring.covering import Row, covering
+from checker.authoring.covering import Row, covering, scattered
 from checker.puzzle import Case
 
 
@@ -20,6 +20,7 @@ class Space:
 
     - ``case(row)`` makes the case of one combination, a mapping from factors to values. `allowed` leaves combinations out.
       It also gets incomplete rows, and raises KeyError if it cannot decide yet.
+    - `once` holds further values of some factors: each is in one fixed case, and not in pairs with all others.
     - `wider` replaces the values of some factors when cases are drawn.
     - Each of `largest` adds a drawn case with these values, larger than any fixed one.
     """
@@ -27,16 +28,19 @@ class Space:
     factors: Mapping[str, Sequence[Any]]
     case: Callable[[Row], Case]
     allowed: Callable[[Row], bool] = lambda row: True
+    once: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     wider: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     largest: Sequence[Mapping[str, Any]] = ()
 
     def pairs(self) -> tuple[Case, ...]:
-        """Few cases that contain every pair of values of two factors, the smallest first."""
+        """Few cases that contain every pair of values of two factors, and each value of `once`, the smallest first."""
         return self._pairs
 
     @cached_property
     def _pairs(self) -> tuple[Case, ...]:
-        return smallest_first(self.case(row) for row in covering(self.factors, self.allowed))
+        rows = covering(self.factors, self.allowed)
+        rows += scattered(self.factors, self.once, rows, self.allowed)
+        return smallest_first(self.case(row) for row in rows)
 
     def draw(self, random: Random, count: int = 5) -> tuple[Case, ...]:
         """Random cases with seeds of their own: `count`, and then one for each of `largest`."""

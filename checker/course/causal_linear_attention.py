@@ -15,6 +15,9 @@ from checker.course.linear import (
     HEADS,
     LAYOUTS,
     MOST_ITERATIONS,
+    ONCE,
+    PASTS,
+    POWERS,
     WIDTHS,
     causal,
     columns,
@@ -35,7 +38,9 @@ def allowed(row: Row) -> bool:
     """Each token is a chunk."""
     (b, h), few = row["heads"], row["tokens"] < 7
     iterations = row["tokens"] * cdiv(columns(row["values"], row["block"]), row["block"]) * b * h
-    return sensible({**row, "remainder": "short" if few else "none"}) and iterations <= MOST_ITERATIONS
+    return sensible({**row, "remainder": "alone" if few else "none"}) and iterations <= max(
+        MOST_ITERATIONS, 2 * b * h, 7 * h, row["tokens"]
+    )
 
 
 PUZZLE = causal(
@@ -53,48 +58,27 @@ PUZZLE = causal(
             "heads": HEADS,
             "dtype": tuple(DTYPES),
             "layout": LAYOUTS,
-            "past": (11, 0),
+            "past": PASTS,
+            "power": POWERS,
         },
         from_row,
         allowed,
+        once={
+            "family": ONCE,
+            "tokens": (3, 5, 8, 11, 12, 17, 19, 23, 31, 33),
+            "heads": ((3, 11), (1, 4)),
+            "block": (64,),
+        },
         wider={"tokens": range(1, 15), "block": (16, 32, 64), "values": ANY_COLUMNS},
         largest=({"tokens": 163, "heads": (1, 1), "d": 128, "values": 1.0, "family": values.signs},),
     ),
     cases=linear_table("""
-        B  H   N       D    D_V  BLOCK_V  values         dtype     layout      flags     on   why
-        1  1   131     16   16   16       many_small     float16   -           PAST=0
-        1  1   67      32   16   16       many_small     bfloat16  padded      PAST=0
-        2  1   16      16   48   32       -              -         -           PAST=11   -    16 divides every size, a tile divides none
-        1  4   7       16   16   16       halfway        -         -           PAST=0
-        1  1   5       16   16   16       frozen         -         -           PAST=11
-        1  1   3       16   16   16       warm           -         -           PAST=0
-        2  2   67      16   16   16       cold           -         -           PAST=0
-        1  1   130     16   16   16       freezing       -         -           PAST=0
-        1  1   5       16   33   16       huge           -         -           PAST=0
-        1  2   11      16   16   16       blanks         -         -           PAST=5
-        1  1   7       16   16   16       short_keys     -         -           PAST=0
-        1  1   7       16   16   16       dwarfing       -         -           PAST=0
-        1  1   7       16   17   16       one_way        -         -           PAST=11
-        2  3   5       16   24   16       -              -         roomy       PAST=11
-        1  1   13      16   16   16       outlier        float16   -           PAST=0
-        1  1   5       16   16   16       constant       bfloat16  -           PAST=0
-        2  1   31      16   33   32       half_frozen    -         padded      PAST=3
-        1  1   17      32   33   16       cold           -         padded      PAST=3
-        1  2   8       128  40   32       contributions  float16   padded      PAST=11
-        2  3   48      64   24   32       -              float16   padded      PAST=0
-        3  1   129     64   12   32       signs          bfloat16  -           PAST=11
-        1  1   66      128  32   32       hot            bfloat16  transposed  PAST=11
-        1  2   19      32   33   16       -              float16   transposed  PAST=11
-        2  2   1       32   40   16       -              bfloat16  padded      PAST=11
-        1  2   37      16   16   16       faint          -         -           -         -    many tokens, several slices of values
-        2  3   1       16   31   16       cold           -         -           PAST=11
-        2  3   35      32   47   16       contributions  bfloat16  padded      PAST=11
-        1  2   67      128  65   64       many_small     bfloat16  -           PAST=0
-        2  3   19      128  47   16       cold           bfloat16  padded      PAST=11
-        1  2   130     32   47   16       -              float16   padded      PAST=11
-        4  16  257     128  96   32       -              float16   padded      PAST=100  gpu
-        2  4   4099    64   64   64       signs          -         -           -         gpu
-        1  2   16_384  64   64   32       -              bfloat16  -           PAST=100  gpu
+        B  H   N       D    D_V  BLOCK_V  values      dtype     layout  flags     on   why
+        1  1   131     16   16   16       many_small  float16   -       PAST=0    -    a state in 16 bits
+        1  2   67      128  65   64       many_small  bfloat16  -       PAST=0    -    wide_states_in_16_bits
+        4  16  257     128  96   32       -           float16   padded  PAST=100  gpu
+        2  4   4099    64   64   64       signs       -         -       -         gpu
+        1  2   16_384  64   64   32       -           bfloat16  -       PAST=100  gpu
     """),
     film=FilmSpec(
         case=Case({"B": 1, "H": 1, "N": 8, "D": 16, "D_V": 16}, {"BLOCK_V": 16}, family=values.growing),

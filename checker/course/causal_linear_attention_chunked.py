@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from checker.course.diagrams import linear as diagram
-from checker.course.linear import IN_CHUNKS, causal, chunk_space, linear_table
+from checker.course.linear import PASTS, causal, chunk_space, linear_table
 from checker.course.linear_values import growing
 from checker.puzzle import Case, FilmSpec
 
@@ -13,23 +13,12 @@ PUZZLE = causal(
     points=6,
     # more threads for long chunks: state, chunk and weights share the registers
     options=lambda n: {"num_warps": 8 if n["CHUNK"] >= 64 else 4, "num_stages": 1},
-    space=chunk_space(past=(11, 0)),
-    cases=IN_CHUNKS
-    + linear_table("""
+    space=chunk_space(PASTS),
+    cases=linear_table("""
         B  H  N       D    D_V  CHUNK  BLOCK_V  values         dtype     layout  flags    on   why
-        1  1  17      16   16   16     16       frozen         -         -       PAST=11
+        1  1  1043    16   16   16     16       many_small     float16   -       PAST=0   -    a state in 16 bits; too many chunks to unroll
+        1  1  401     32   16   16     16       many_small     bfloat16  padded  PAST=0
         1  1  33_003  16   16   128    16       -              -         -       -        -    more tokens than 16 bits can count
-        1  1  5       32   33   16     16       half_frozen    -         -       PAST=3
-        1  1  1222    16   31   64     16       growing        float16   padded  PAST=11
-        1  1  1132    64   48   64     32       contributions  float16   padded  PAST=11
-        1  2  96      128  12   16     64       contributions  float16   -       PAST=0
-        1  1  1109    64   79   64     64       cold           bfloat16  padded  PAST=0
-        3  1  32      16   40   16     32       half_frozen    -         padded  PAST=11
-        1  2  45      16   16   16     16       faint
-        2  1  640     16   12   16     32       hot            bfloat16  padded  PAST=11
-        1  1  211     128  31   64     16       growing        float16   -       PAST=11
-        1  2  300     128  32   64     16       contributions  bfloat16
-        1  1  1103    128  32   64     16       many_small     float16
         2  3  1031    64   80   32     32       growing        -         padded  -        gpu
         1  2  20_011  64   64   64     64       -              bfloat16  -       PAST=11  gpu
         1  2  16_384  64   64   64     64       -              -         -       -        gpu

@@ -6,7 +6,7 @@ import torch
 
 from checker.course.diagrams import linear as diagram
 from checker.course.linear import (
-    IN_CHUNKS,
+    PASTS,
     causal_linear_attention,
     chunk_space,
     chunks,
@@ -15,7 +15,7 @@ from checker.course.linear import (
     linear_table,
     of_chunks,
 )
-from checker.course.linear_values import State, add, feature_map, growing, past, queries_keys_values
+from checker.course.linear_values import State, add, drawn, feature_map, growing, in_memory, past
 from checker.puzzle import Case, FilmSpec, Tensors
 
 
@@ -32,7 +32,7 @@ def states_before(case: Case, k: torch.Tensor, v: torch.Tensor) -> State:
 def make(case: Case) -> Tensors:
     """q, k, v and the states that the chunks start from."""
     n = case.sizes["N"]
-    q, k, v = queries_keys_values(case, n, n)
+    q, k, v = in_memory(drawn(case, n, n), case)
     before = states_before(case, k, v)
     return {"q_ptr": q, "k_ptr": k, "v_ptr": v, "o_ptr": empty(case, n), "s_ptr": before.s, "z_ptr": before.z}
 
@@ -65,29 +65,14 @@ PUZZLE = of_chunks(
     },
     make=make,
     reference=reference,
-    space=chunk_space(past=(11, 0)),
-    cases=IN_CHUNKS
-    + linear_table("""
-        B  H  N       D    D_V  CHUNK  BLOCK_V  values       dtype     layout      flags     on   why
-        1  1  20      16   16   16     16       half_frozen  -         -           PAST=11
-        1  2  45      16   16   16     16       faint
-        1  1  1111    16   31   16     16       -            -         padded      PAST=11   -    more than 64 chunks
-        1  1  1174    64   63   64     64       growing      float16   transposed  PAST=11
-        2  1  16      32   8    64     32       half_frozen  -         padded      PAST=11
-        1  1  64      16   17   32     16       half_frozen  -         padded      PAST=3
-        1  1  1109    64   79   64     64       cold         bfloat16  padded      PAST=0
-        2  1  640     16   12   16     32       hot          bfloat16  padded      PAST=11
-        1  1  211     128  31   64     16       growing      float16   -           PAST=11
-        1  2  64      16   33   32     16       -            float16   -           PAST=11
-        1  1  99      16   32   16     16       faint
-        1  1  200     128  72   64     32       signs        bfloat16  padded
-        1  1  1280    16   72   32     64       huge         float16
-        1  1  33      16   32   16     32       outlier      float16
-        1  2  16_384  64   64   64     64       growing      bfloat16  -           -         gpu
-        1  1  16_383  128  128  64     64       -            float16   -           PAST=300  gpu
-        1  2  4099    128  72   128    32       signs        bfloat16  padded      -         gpu
-        2  3  1000    64   72   64     32       growing      -         padded      -         gpu
-        1  2  2047    32   128  32     128      huge         float16   -           -         gpu
+    space=chunk_space(PASTS),
+    cases=linear_table("""
+        B  H  N       D    D_V  CHUNK  BLOCK_V  values   dtype     layout  flags     on
+        1  2  16_384  64   64   64     64       growing  bfloat16  -       -         gpu
+        1  1  16_383  128  128  64     64       -        float16   -       PAST=300  gpu
+        1  2  4099    128  72   128    32       signs    bfloat16  padded  -         gpu
+        2  3  1000    64   72   64     32       growing  -         padded  -         gpu
+        1  2  2047    32   128  32     128      huge     float16   -       -         gpu
     """),
     film=FilmSpec(
         case=Case({"B": 1, "H": 1, "N": 56, "D": 16, "D_V": 16}, {"CHUNK": 16, "BLOCK_V": 16}, family=growing),

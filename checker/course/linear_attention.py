@@ -17,11 +17,15 @@ from checker.course.linear import (
     DOMAIN,
     LAYOUTS,
     MOST_ITERATIONS,
+    ONCE,
+    POWERS,
     REMAINDERS,
     ROUNDED,
+    SWEPT,
     WIDTHS,
     columns,
     empty,
+    flags_of,
     in_every_slice,
     linear,
     linear_attention,
@@ -36,14 +40,15 @@ from checker.puzzle import DTYPES, NORMAL, Case, FilmSpec, Tensors
 def key_lengths(case: Case) -> torch.Tensor:
     """[B] int32: the number of keys of each batch, N_KV unless the case is ragged.
 
-    In a ragged case the first batch lacks some keys and the last has none. Those between have one key, all, or full tiles.
+    In a ragged case the first batch lacks some keys and the last has none. Those between have one key, all, or full tiles. With more
+    batches than keys, every length occurs.
     """
     b, n_kv = case.sizes["B"], case.sizes["N_KV"]
     lengths = torch.full((b,), n_kv, dtype=torch.int32)
     if case.flags.get("RAGGED"):
         full = max(n_kv // case.meta["BLOCK_N"] - 1, 0) * case.meta["BLOCK_N"]
         between = torch.tensor([1, n_kv, full], dtype=torch.int32)
-        lengths[:] = between[(torch.arange(b) + 2) % 3]
+        lengths[:] = between[(torch.arange(b) + 2) % 3] if b <= n_kv else torch.arange(b) % (n_kv + 1)
         lengths[0] = max(1, 3 * n_kv // 4)
         lengths[-1] = 0 if b > 1 else lengths[-1]
     return lengths
@@ -51,11 +56,11 @@ def key_lengths(case: Case) -> torch.Tensor:
 
 def make(case: Case) -> Tensors:
     n_q, n_kv = case.sizes["N_Q"], case.sizes["N_KV"]
-    q, k, v = values.queries_keys_values(case, n_q, n_kv)
-    lengths = key_lengths(case)
+    x, lengths = values.drawn(case, n_q, n_kv), key_lengths(case)
     padding = (torch.arange(n_kv) >= lengths[:, None])[:, None, :, None]  # [B, 1, N_KV, 1]
-    k[padding.expand_as(k)] = 7.0  # a kernel that counts padded keys gets a wrong result
-    v[padding.expand_as(v)] = 50.0
+    x.k = x.k.masked_fill(padding, 7.0)  # a kernel that counts padded keys gets a wrong result
+    x.v = x.v.masked_fill(padding, 50.0 * values.power(case))
+    q, k, v = values.in_memory(x, case)
     return {"q_ptr": q, "k_ptr": k, "v_ptr": v, "o_ptr": empty(case, n_q), "key_lengths_ptr": lengths}
 
 
@@ -73,19 +78,23 @@ def sizes(row: Row) -> dict[str, int]:
     (block_m, block_n, block_v), (b, h) = row["tile"], row["heads"]
     n_kv = row.get("n_kv") or tokens(row["family"], block_n, row["remainder"])
     lengths = {"as many": n_kv, "one": block_m + 1, "none": 2 * block_m, "all but one": 3 * block_m - 1, "alone": 1}
-    n_q = row.get("n_q") or lengths[row["queries"]]
+    n_q = row.get("n_q") or lengths.get(row["queries"], row["queries"])
     return {"B": b, "H": h, "N_Q": n_q, "N_KV": n_kv, "D": row["d"], "D_V": columns(row["values"], block_v)}
 
 
 def from_row(row: Row) -> Case:
     tiles = dict(zip(("BLOCK_M", "BLOCK_N", "BLOCK_V"), row["tile"], strict=True))
-    return Case(sizes(row), tiles, row["dtype"], row["family"], row["layout"], flags={"RAGGED": row["ragged"]})
+    return Case(
+        sizes(row), tiles, row["dtype"], row["family"], row["layout"], flags={"RAGGED": row["ragged"], **flags_of(row)}
+    )
 
 
 def allowed(row: Row) -> bool:
+    if row["heads"][0] > 8 and not row["ragged"]:
+        return False
     (block_m, block_n, block_v), n = row["tile"], sizes(row)
     iterations = (cdiv(n["N_Q"], block_m) + cdiv(n["N_KV"], block_n)) * cdiv(n["D_V"], block_v) * n["B"] * n["H"]
-    return sensible(row) and iterations <= 2 * MOST_ITERATIONS
+    return sensible(row) and iterations <= max(2 * MOST_ITERATIONS, 5 * n["B"], 2 * n["B"] * n["H"])
 
 
 PUZZLE = linear(
@@ -125,9 +134,18 @@ PUZZLE = linear(
             "dtype": tuple(DTYPES),
             "layout": LAYOUTS,
             "ragged": (True, False),
+            "power": POWERS,
+            "past": (None,),
         },
         from_row,
         allowed,
+        once={
+            "family": ONCE,
+            "remainder": SWEPT,
+            "queries": (47, 2, 3, 5, 7, 8, 12, 15, 18, 21, 23, 29, 35, 40),
+            "heads": ((50, 1), (3, 11)),
+            "tile": ((16, 256, 16), (64, 32, 64)),
+        },
         wider={"tile": ((16, 16, 16), (32, 64, 32), (16, 64, 16)), "values": ANY_COLUMNS, "remainder": ANY_REMAINDER},
         largest=(
             {"tile": (64, 64, 64), "heads": (1, 1), "n_q": 263, "n_kv": 1397, "family": values.growing},
@@ -136,42 +154,14 @@ PUZZLE = linear(
         ),
     ),
     cases=linear_table("""
-        B  H   N_Q   N_KV    D    D_V  BLOCK_M  BLOCK_N  BLOCK_V  values         dtype     layout      flags   on   why
-        1  1   17    1003    16   16   16       16       16       many_small     float16
-        1  1   141   401     32   16   16       32       16       many_small     bfloat16  padded
-        1  1   48    80      16   16   32       64       32       -              -         -           -       -    16 divides every size, a tile divides none
-        1  4   17    32      16   16   16       16       16       halfway
-        1  1   17    31      16   16   16       16       16       half_frozen
-        1  1   17    31      16   16   16       16       16       warm
-        1  1   17    300     16   16   16       64       16       freezing
-        1  1   40    20      16   33   16       16       16       huge
-        1  2   90    90      16   24   16       16       16       blanks
-        1  1   17    37      16   16   16       16       16       short_keys
-        1  1   17    67      16   16   16       16       16       dwarfing
-        1  1   17    37      16   17   16       16       16       one_way
-        2  3   21    37      16   24   16       16       16       -              -         roomy
-        1  1   33    37      64   40   32       16       32       outlier        float16
-        1  1   17    33      16   16   16       16       16       constant       bfloat16
-        1  1   17    300     16   12   16       16       16       half_frozen    -         padded
-        3  2   47    49      64   9    16       16       16       contributions  float16   transposed  RAGGED
-        1  1   11    36      32   32   16       16       16       contributions  bfloat16
-        2  1   300   1       16   17   16       16       16       warm           -         padded      RAGGED
-        1  1   198   1263    64   7    64       32       64       contributions  float16   transposed  RAGGED
-        1  1   15    65      16   33   64       64       16       outlier        float16   -           RAGGED
-        2  3   257   31      16   8    32       32       32       contributions  -         padded      RAGGED
-        1  1   162   1160    64   115  64       64       64       contributions  -         transposed  RAGGED
-        3  1   143   129     16   16   16       64       16       signs          -         padded      RAGGED
-        3  2   161   651     128  31   16       16       16       cold           bfloat16  padded      RAGGED  -    many tiles of both, several slices
-        2  3   161   641     32   47   16       16       16       signs          float16
-        2  1   40    641     128  127  16       32       32       growing        float16   -           RAGGED
-        1  1   563   563     16   16   16       16       16       signs
-        1  1   3     1043    16   16   16       16       16       -              -         -           -       -    more tiles than a fixed limit would allow
-        1  1   3     40_003  16   16   16       256      16       -              -         -           -       -    more keys than 16 bits can count
-        1  2   17    40      16   16   16       16       16       faint
-        4  16  500   517     128  96   64       64       64       -              float16   padded      RAGGED  gpu
-        2  4   4099  4099    64   64   64       64       64       signs          -         -           -       gpu
-        1  1   2048  65_536  64   64   64       64       64       outlier        float16   -           -       gpu
-        1  1   4096  65_536  128  64   64       64       64       growing        bfloat16  -           -       gpu
+        B  H   N_Q   N_KV    D    D_V  BLOCK_M  BLOCK_N  BLOCK_V  values      dtype     layout  flags   on   why
+        1  1   17    1003    16   16   16       16       16       many_small  float16   -       -       -    a state in 16 bits
+        1  1   141   401     32   16   16       32       16       many_small  bfloat16  padded
+        1  1   3     40_003  16   16   16       256      16       -           -         -       -       -    at_most_64_tiles_of_keys; and more keys than 16 bits can count
+        4  16  500   517     128  96   64       64       64       -           float16   padded  RAGGED  gpu
+        2  4   4099  4099    64   64   64       64       64       signs       -         -       -       gpu
+        1  1   2048  65_536  64   64   64       64       64       outlier     float16   -       -       gpu
+        1  1   4096  65_536  128  64   64       64       64       growing     bfloat16  -       -       gpu
     """),
     film=FilmSpec(
         case=Case(

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import torch
 
 from checker.course.diagrams import linear as diagram
 from checker.course.linear import (
-    IN_CHUNKS,
     STATE_TOLERANCE,
     chunk_space,
     chunks,
@@ -16,13 +13,13 @@ from checker.course.linear import (
     linear_table,
     of_chunks,
 )
-from checker.course.linear_values import feature_map, growing, queries_keys_values
+from checker.course.linear_values import drawn, feature_map, growing, in_memory
 from checker.puzzle import Case, FilmSpec, Tensors
 
 
 def make(case: Case) -> Tensors:
     b, h, n, d, d_v = (case.sizes[name] for name in ("B", "H", "N", "D", "D_V"))
-    _, k, v = queries_keys_values(case, n, n)
+    _, k, v = in_memory(drawn(case, n, n), case)
     states = torch.zeros(b, h, chunks(case), d, d_v)
     return {"k_ptr": k, "v_ptr": v, "s_ptr": states, "z_ptr": torch.zeros(b, h, chunks(case), d)}
 
@@ -51,27 +48,13 @@ PUZZLE = of_chunks(
     make=make,
     reference=reference,
     output_tolerance=STATE_TOLERANCE,
-    space=chunk_space(past=(None,)),
-    cases=tuple(replace(case, flags={}) for case in IN_CHUNKS)
-    + linear_table("""
-        B  H  N       D    D_V  CHUNK  BLOCK_V  values         dtype     layout      on   why
-        1  1  1111    16   31   16     16       -              -         padded      -    more than 64 chunks
-        1  1  4500    16   16   64     16       -              -         padded
-        1  1  1300    128  106  64     64       contributions  float16   transposed
-        2  1  32      32   33   16     16       warm           -         padded
-        2  3  31      32   40   64     16       outlier        float16
-        1  1  129     16   24   64     32       outlier        float16   padded
-        2  1  15      32   33   16     16       outlier        bfloat16  padded
-        2  1  640     16   12   16     32       contributions  bfloat16  padded
-        1  1  217     128  29   64     64       contributions  float16
-        2  1  198     128  63   64     32       contributions  bfloat16  transposed
-        1  1  132     128  87   32     64       outlier        float16   transposed
-        2  3  631     16   40   32     16       growing        -         padded
-        1  2  299     128  32   64     16       huge           float16
-        2  3  1031    64   80   32     32       growing        -         padded      gpu
-        1  4  16_384  64   64   64     64       -              bfloat16  -           gpu
-        1  2  16_384  64   64   64     64       -              -         -           gpu
-        1  2  16_369  128  128  64     64       huge           float16   -           gpu
+    space=chunk_space((None,), weights=False),
+    cases=linear_table("""
+        B  H  N       D    D_V  CHUNK  BLOCK_V  values   dtype     layout  on
+        2  3  1031    64   80   32     32       growing  -         padded  gpu
+        1  4  16_384  64   64   64     64       -        bfloat16  -       gpu
+        1  2  16_384  64   64   64     64       -        -         -       gpu
+        1  2  16_369  128  128  64     64       huge     float16   -       gpu
     """),
     film=FilmSpec(
         case=Case({"B": 1, "H": 1, "N": 56, "D": 16, "D_V": 16}, {"CHUNK": 16, "BLOCK_V": 16}, family=growing),

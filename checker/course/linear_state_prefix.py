@@ -11,6 +11,7 @@ from checker.course.contributions import NUMBERS
 from checker.course.contributions import contributions as added_by_chunk
 from checker.course.diagrams import PREFIX
 from checker.course.linear import ANY_COLUMNS, columns, magnitude
+from checker.course.linear_values import power
 from checker.course.tensors import generator
 from checker.puzzle import NORMAL, Case, Domain, FilmSpec, Tensors, Tolerance
 
@@ -73,6 +74,7 @@ def make(case: Case) -> Tensors:
     draw = generator(case)
     x, x0 = torch.randn(g, n_chunks, size, generator=draw) + 1.0, torch.randn(g, size, generator=draw) + 2.0
     sums = case.family.make(Sums(x, x0, draw), case)
+    sums.x, sums.x0 = sums.x * power(case), sums.x0 * power(case)
     return {
         "x_ptr": sums.x,
         "x0_ptr": sums.x0,
@@ -97,6 +99,7 @@ def from_row(row: Row) -> Case:
         {"G": row["groups"], "N_CHUNKS": row["chunks"], "SIZE": size},
         {"BLOCK_SIZE": row["block"]},
         family=row["family"],
+        flags={"POWER": 90 * row["power"]} if row["power"] else {},
     )
 
 
@@ -122,14 +125,22 @@ PUZZLE = puzzle(
     tolerance={"float32": Tolerance(rtol=2e-4, c=64.0)},
     space=Space(
         {
-            "family": (contributions, NORMAL, counting),
+            "family": (contributions, NORMAL, counting, blanks),
             "chunks": (12, 6, 1, 2, 5),
             "numbers": ("one more", "full", "all but one", "all", "one"),
             "block": (16, 8, 64),
             "groups": (2, 1, 5),
+            "power": (0, 1, -1),
         },
         from_row,
-        lambda row: row["family"] != contributions or row["chunks"] >= 6,
+        lambda row: row["family"] != contributions or (row["chunks"] >= 6 and not row["power"]),
+        once={
+            "family": (dwarfing, huge),
+            "chunks": (70, 17, 3, 4, 7, 8, 9, 13),
+            "numbers": tuple(i / 16 for i in (5, 9, 11, 18, 21, 27, 43, 50)),
+            "groups": (37,),
+            "block": (32, 128),
+        },
         wider={
             "family": (contributions, NORMAL, huge),
             "chunks": range(1, 15),
@@ -143,16 +154,6 @@ PUZZLE = puzzle(
         """
         G     N_CHUNKS  SIZE    BLOCK_SIZE  values         on   why
         2     531       7       8           -              -    more chunks than a fixed limit would allow
-        1     16        48      32          -              -    16 divides every size, a tile divides none
-        1     2         523     8           counting
-        2     13        24      8           blanks
-        2     5         24      8           dwarfing
-        2     12        24      16          huge
-        1     17        17      64          huge
-        2     70        1       16
-        2     5         1100    64
-        3     3         563     8
-        2     70        200     64
         1     1         65_536  256         -              gpu
         4     1024      4096    128         -              gpu  the states of 65,536 tokens of four heads, in chunks of 64
         4     1024      64      64          -              gpu  and their z

@@ -7,7 +7,7 @@ mistake. Each family exposes a mistake that the others do not.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -57,10 +57,8 @@ def chunk_width(case: Case) -> int:
     return case.meta.get("CHUNK", case.meta.get("BLOCK_N", 1))
 
 
-def queries_keys_values(
-    case: Case, n_q: int, n_kv: int, dots: bool = True
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """q [B, H, n_q, D], k [B, H, n_kv, D] and v [B, H, n_kv, D_V] in the case's dtype and layout. Gaps in memory hold NaN.
+def drawn(case: Case, n_q: int, n_kv: int, dots: bool = True) -> Tokens:
+    """The case's queries, keys and values, the latter multiplied by its power of two.
 
     Raises ValueError for kernels with matrix products (`dots`) if tensor cores do not take the case's D.
     """
@@ -74,35 +72,80 @@ def queries_keys_values(
     if d_v < NARROW:  # values of both signs may cancel in all of a few columns, which leaves nothing but rounding
         v[..., 0] = v[..., 0].abs()
     x = case.family.make(Tokens(q, k, v, g), case)
+    x.v = x.v * power(case)
+    return x
+
+
+def in_memory(x: Tokens, case: Case) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """q, k and v in the case's dtype and layout. Gaps in memory hold NaN."""
     return stored(x.q, case), stored(x.k, case, gap=7), stored(x.v, case, gap=9)
 
 
+def power(case: Case) -> float:
+    """What values are multiplied by, exactly: outputs and the state S then grow by the same factor."""
+    return 2.0 ** int(case.flags.get("POWER", 0))
+
+
+PASTS = NEGATIVE, BLANK, HUGE, TINY, NOTHING, ORDINARY = range(6)
+"""What an earlier text may leave behind: S below 0, z without S, more than float16 holds, next to nothing, zeros, or ordinary numbers."""
+
+
 def past(case: Case) -> State:
-    """The float32 state after an earlier text of ``case.flags["PAST"]`` tokens; zeros without one."""
+    """The float32 state after an earlier text of ``case.flags["PAST"]`` tokens; zeros without one.
+
+    From head to head the texts are of all kinds in turn; in the first head of 11 tokens, and before `contributions`, they are ordinary.
+    """
     b, h, d, d_v = (case.sizes[name] for name in ("B", "H", "D", "D_V"))
     tokens = int(case.flags.get("PAST", 0))
     g = torch.Generator().manual_seed(case.seed * 7 + 1)
     k = feature_map(torch.randn(b, h, tokens, d, generator=g, dtype=torch.float64))
     v = torch.randn(b, h, tokens, d_v, generator=g, dtype=torch.float64)
     v = v + 2.0 - 4.0 * (torch.arange(d_v) % 2)  # of either sign, so that new values do not cancel all columns
-    if case.family == blanks:  # a text of which only z remains
-        v = torch.zeros_like(v)
-    state = add(State(torch.zeros(b, h, d, d_v).double(), torch.zeros(b, h, d).double()), k, v)
+    kind = (torch.arange(b * h) + tokens).reshape(b, h, 1, 1) % len(PASTS)
+    if case.family == contributions:
+        kind = torch.full_like(kind, ORDINARY)
+    if d_v >= NARROW:
+        v = torch.where(kind == NEGATIVE, -v.abs(), v)
+    v = v.where(kind != BLANK, 0.0)
+    k = k * torch.where(kind == HUGE, 2.0**24, torch.where(kind == TINY, 2.0**-16, (kind != NOTHING).double()))
+    state = add(State(torch.zeros(b, h, d, d_v).double(), torch.zeros(b, h, d).double()), k, v * power(case))
     return State(state.s.float(), state.z.float())
 
 
-def stored(x: torch.Tensor, case: Case, gap: int = 13) -> torch.Tensor:
-    """`x` [B, H, N, C] in the case's dtype and layout.
+REPEATED = ("repeated token", "repeated head")
+"""Layouts of inputs that are expanded: all tokens, or all heads of all batches, lie at one address."""
 
-    "transposed": heads side by side, with `gap` numbers or a few more between them. "roomy": `gap` tokens between heads.
+
+def stored(x: torch.Tensor, case: Case, gap: int = 13) -> torch.Tensor:
+    """The input `x` [B, H, N, C] in the case's dtype and layout; of a repeated token or head, the first one."""
+    if case.layout == "repeated token":
+        first = _apart(x[:, :, :1], "padded", case, gap)
+        return first.as_strided(x.shape, (*first.stride()[:2], 0, 1))
+    if case.layout == "repeated head":
+        first = _apart(x[:1, :1], "padded", case, gap)
+        return first.as_strided(x.shape, (0, 0, first.stride(2), 1))
+    return _apart(x, case.layout, case, gap)
+
+
+def stored_output(x: torch.Tensor, case: Case, gap: int) -> torch.Tensor:
+    """The output `x` in the case's dtype and layout. No output is expanded."""
+    return _apart(x, "padded" if case.layout in REPEATED else case.layout, case, gap)
+
+
+def _apart(x: torch.Tensor, layout: str, case: Case, gap: int) -> torch.Tensor:
+    """`x` in a layout in which no two elements share an address.
+
+    "transposed": heads side by side, with `gap` numbers or a few more between them. "roomy": tokens as far apart in all tensors, and
+    heads `gap` tokens further than there are tokens.
     """
-    if case.layout == "roomy":
-        wide = torch.full((*x.shape[:2], x.shape[2] + gap, x.shape[3]), torch.nan, dtype=DTYPES[case.dtype])
-        return wide[:, :, : x.shape[2]].copy_(x)
-    if case.layout != "transposed":
-        return stored_rows(x, case, gap)
-    b, h, n, c = x.shape
-    wide = torch.full((n, b * h, c + gap + case.seed % 5), torch.nan, dtype=DTYPES[case.dtype])
+    (b, h, n, c), dtype = x.shape, DTYPES[case.dtype]
+    if layout == "roomy":
+        width = max(case.sizes["D"], case.sizes["D_V"]) + 3
+        wide = torch.full((b, h, n + gap, width), torch.nan, dtype=dtype)
+        return wide[:, :, :n, :c].copy_(x)
+    if layout != "transposed":
+        return stored_rows(x, replace(case, layout=layout), gap)
+    wide = torch.full((n, b * h, c + gap + case.seed % 5), torch.nan, dtype=dtype)
     wide[..., :c] = x.flatten(0, 1).transpose(0, 1)
     width = wide.shape[-1]
     return wide.as_strided((b, h, n, c), (h * width, width, b * h * width, 1))
@@ -230,16 +273,29 @@ def dwarfing(x: Tokens, case: Case) -> Tokens:
     return x
 
 
-@family("tiles of zeros, and tiles whose numbers add up to 0", "blank tiles")
+@family("tiles of zeros, tiles whose numbers add up to 0, and tiles whose features vanish", "blank tiles", chunks=3)
 def blanks(x: Tokens, case: Case) -> Tokens:
-    """In turn, chunks of zero queries, values that add up to 0, zero keys and values, one token of these, and an ordinary chunk."""
-    width, token = chunk_width(case), torch.arange(x.k.shape[-2])
-    chunk = token // width % 5
-    x.q[..., torch.arange(x.q.shape[-2]) // width % 5 == 0, :] = 0.0
-    x.v[..., chunk == 1, :] = 1.0 - 2.0 * (torch.arange(x.v.shape[-1]) % 2).double()
+    """In turn, chunks of zero queries and values, values that add up to 0, zero keys and values, one token of these, keys whose
+    features vanish, and an ordinary chunk. Each head begins with another one.
+    """
+    width, (b, h, n, _) = chunk_width(case), x.k.shape
+    head = torch.arange(b * h).reshape(b, h, 1)
+    token = torch.arange(n)
+    chunk = (head + token // width) % 6
+    x.q[(head + torch.arange(x.q.shape[-2]) // width) % 6 == 0] = 0.0
+    x.v[chunk == 0] = 0.0
+    x.v[chunk == 1] = 1.0 - 2.0 * (torch.arange(x.v.shape[-1]) % 2).double()
     for blank in (x.k, x.v):
-        blank[..., (chunk == 2) | ((chunk == 3) & (token % width == 1)), :] = 0.0
-    x.v[..., chunk == 0, :] = 0.0
+        blank[(chunk == 2) | ((chunk == 3) & (token % width == min(1, width - 1)))] = 0.0
+    x.k[chunk == 4] = VANISHED
+    return x
+
+
+@family("weights that float16 cannot hold", "heavy weights")
+def heavy(x: Tokens, case: Case) -> Tokens:
+    """A query's features times a key's come to more than 65,504, although none of them is large."""
+    each = math.sqrt(80_000 / x.q.shape[-1])
+    x.q, x.k = each + x.q.clamp(-1, 1), each + x.k.clamp(-1, 1)
     return x
 
 
@@ -307,5 +363,5 @@ def many_small(x: Tokens, case: Case) -> Tokens:
 
 FAMILIES = (
     *(NORMAL, growing, constant, warm, hot, cold, freezing, faint, frozen, half_frozen, huge, signs, halfway, one_way),
-    *(short_keys, dwarfing, blanks, outlier, contributions, many_small),
+    *(short_keys, dwarfing, blanks, heavy, outlier, contributions, many_small),
 )

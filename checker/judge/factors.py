@@ -7,6 +7,9 @@ from collections.abc import Mapping
 LAYOUTS: dict[str, str] = {
     "padded": "rows that lie further apart in memory than they are long",
     "repeated": "inputs that repeat one row, with a stride of 0",
+    "roomy": "gaps between the heads",
+    "repeated token": "one query, key and value for all tokens, which repeat it with a stride of 0",
+    "repeated head": "one head of queries, keys and values for all heads, which repeat it with a stride of 0",
     "transposed": "heads that lie side by side in memory, row by row",
     **dict.fromkeys(
         ("mixed 1", "mixed 2", "mixed 3", "mixed 4"),
@@ -34,6 +37,7 @@ FLAGS: dict[str, tuple[str, str]] = {
     "PAST": ("after earlier tokens, whose state is given", "without earlier tokens"),
     "TINY_Q": ("with tiny queries and huge keys", "with queries and keys of one magnitude"),
     "TINY_K": ("with tiny keys and huge queries", "with queries and keys of one magnitude"),
+    "POWER": ("with values near the ends of their type", "with ordinary values"),
     "RAGGED": ("with keys padded to a length for each batch", "with all keys of every batch"),
 }
 """The words for a flag that is on and for the same flag off, where its name is not enough."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from checker.authoring.covering import covering
+from checker.authoring.covering import covering, scattered
 from checker.course import PUZZLES
 from checker.course.attention import FACTORS as ATTENTION_FACTORS
 from checker.course.attention import SCALES, TILES
@@ -160,3 +160,17 @@ def test_a_covering_array_holds_every_allowed_pair_in_few_rows() -> None:
         assert len(rows) <= 2 * max(pairs)
         if permitted is not allowed:
             assert len(held) == sum(pairs)
+
+
+def test_a_further_value_is_in_one_row_that_is_allowed() -> None:
+    rows = covering(FACTORS)
+    further = {"tile": (128, 256), "rows": tuple(range(20, 25)), "dtype": ("never",)}
+
+    def allowed(row: dict[str, Any]) -> bool:
+        return row["dtype"] != "never" and (row["tile"] < 256 or row["layout"] == "y")
+
+    added = scattered(FACTORS, further, rows, allowed)
+    assert added == scattered(FACTORS, further, rows, allowed), "the same rows every time"
+    assert all(map(allowed, added))
+    assert [row["rows"] for row in added] == list(range(20, 25)), "several values share a row"
+    assert [row["tile"] for row in added].count(256) == 1

@@ -8,13 +8,14 @@ from dataclasses import replace
 import pytest
 import torch
 
-from checker.course import PUZZLES, attention_values, families
+from checker.course import PUZZLES, attention_values, families, linear_values
 from checker.course.attention_values import given_scores, queries_keys_values, ten_bits
 from checker.course.chunk_kinds import IN_SIGHT, Kind, rows_of_kinds
 from checker.course.families import BUILT, rows
 from checker.course.linear_values import feature_map
 from checker.course.tensors import stored
-from checker.puzzle import DTYPES, NORMAL, Case, Family
+from checker.judge.launches import prepare
+from checker.puzzle import DTYPES, NORMAL, Case, Family, Puzzle
 
 M, N, BLOCK = 5, 41, 16
 
@@ -151,3 +152,41 @@ def test_sums_of_linear_attention_pass_what_float16_holds() -> None:
             tensors = puzzle.make(outlier)
             k, v = feature_map(tensors["k_ptr"].double()), tensors["v_ptr"].double()
             assert min(k.sum(-2).amax(), (k.mT @ v).amax()) > 65_504, puzzle.name
+
+
+@pytest.mark.parametrize("puzzle", WITH_KEYS, ids=lambda puzzle: puzzle.name)
+def test_inputs_repeat_a_token_or_a_head_and_outputs_never_do(puzzle: Puzzle) -> None:
+    for layout, dimensions in (("repeated token", (2,)), ("repeated head", (0, 1))):
+        case = next(c for c in puzzle.cases if c.layout == layout and c.sizes["B"] * c.sizes["H"] > 1)
+        tensors = puzzle.make(case)
+        for name in {"q_ptr", "k_ptr", "v_ptr"} & set(puzzle.parameters):
+            assert [tensors[name].stride(i) for i in dimensions] == [0] * len(dimensions), name
+        assert all(0 not in tensors[name].stride() for name in puzzle.outputs)
+
+
+def test_a_power_of_two_passes_through_linear_attention_exactly() -> None:
+    puzzle = PUZZLES["causal_linear_attention_chunked"]
+    scaled_cases = [c for c in puzzle.cases if c.flags.get("POWER") and c.sizes["N"] < 100 and c.dtype != "float16"]
+    assert {case.flags["POWER"] for case in scaled_cases} == {80, -80}
+    for case in scaled_cases:
+        plain = prepare(puzzle, replace(case, flags={**case.flags, "POWER": 0})).expected
+        scaled, factor = prepare(puzzle, case).expected, 2.0 ** int(case.flags["POWER"])
+        assert torch.equal(scaled["z_ptr"], plain["z_ptr"]), case.name
+        assert all(torch.equal(scaled[name], plain[name] * factor) for name in ("o_ptr", "s_ptr")), case.name
+
+
+def test_heavy_weights_pass_what_float16_holds_and_nothing_else_does() -> None:
+    for name in ("causal_linear_attention_chunked", "causal_linear_attention_parallel"):
+        case = next(c for c in PUZZLES[name].cases if c.family.name == "heavy")
+        q, k = (feature_map(PUZZLES[name].make(case)[x].double()) for x in ("q_ptr", "k_ptr"))
+        assert (q @ k.mT).min() > 65_504
+        assert max(q.max(), k.max()) < 100
+
+
+def test_heads_go_on_from_every_kind_of_earlier_text() -> None:
+    case = Case({"B": 1, "H": 6, "N": 1, "D": 16, "D_V": 16}, {}, flags={"PAST": 11})
+    s, z = (x[0].flatten(1) for x in vars(linear_values.past(case)).values())
+    assert [bool((x < 0).all()) for x in s] == [False, True, False, False, False, False]
+    assert [bool(x.any()) for x in s] == [True, True, False, True, True, False]
+    assert [bool((x > 0).all()) for x in z] == [True, True, True, True, True, False]
+    assert s[3].abs().max() > 65_504 > s[0].abs().max() > 1 > s[4].abs().max()

@@ -14,13 +14,13 @@ import torch
 from checker.authoring import cdiv
 from checker.course.diagrams import linear as diagram
 from checker.course.linear import EPS, causal_linear_attention, linear, linear_table, magnitude
-from checker.course.linear_values import State, feature_map, queries_keys_values
+from checker.course.linear_values import State, drawn, feature_map, in_memory
 from checker.puzzle import Case, FilmSpec, Launch, Scalar, Tensors, Tolerance
 
 
 def make(case: Case) -> Tensors:
     b, h, n, d_v = (case.sizes[name] for name in ("B", "H", "N", "D_V"))
-    q, k, v = queries_keys_values(case, n, n, dots=False)
+    q, k, v = in_memory(drawn(case, n, n, dots=False), case)
     return {"q_ptr": q, "k_ptr": k, "v_ptr": v, "num_ptr": torch.zeros(b, h, n, d_v), "den_ptr": torch.zeros(b, h, n)}
 
 
