@@ -20,17 +20,17 @@ class Space:
 
     - ``case(row)`` makes the case of one combination, a mapping from factors to values. `allowed` leaves combinations out.
       It also gets incomplete rows, and raises KeyError if it cannot decide yet.
-    - `once` holds further values of some factors: each is in one fixed case, and not in pairs with all others.
     - `wider` replaces the values of some factors when cases are drawn.
     - Each of `largest` adds a drawn case with these values, larger than any fixed one.
+    - `once` holds further values of some factors: each is in one fixed case, and not in pairs with all others.
     """
 
     factors: Mapping[str, Sequence[Any]]
     case: Callable[[Row], Case]
     allowed: Callable[[Row], bool] = lambda row: True
-    once: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     wider: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     largest: Sequence[Mapping[str, Any]] = ()
+    once: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     def pairs(self) -> tuple[Case, ...]:
         """Few cases that contain every pair of values of two factors, and each value of `once`, the smallest first."""
