@@ -139,6 +139,12 @@ def puzzle(
     """
     path = Path(file).resolve()
     signature = Signature.read(SOLUTIONS / path.parent.relative_to(COURSE) / f"{path.stem}.py")
+    unknown = [name for name in (*reads, *writes, *because) if f"{name}_ptr" not in signature.pointers]
+    if unknown:
+        known = ", ".join(name.removesuffix("_ptr") for name in signature.pointers)
+        raise ValueError(
+            f"{path.name} counts bytes of {', '.join(unknown)}; the kernel's tensors with a shape are {known}"
+        )
     contract = Contract(signature, grid, reads, writes, because, numbers, strides, options)
     return Puzzle(
         name=path.stem,

@@ -25,10 +25,15 @@ def text_of(page: str, name: str, domain: Domain) -> Text:
     Raises ValueError if the page has no title or no explanation.
     """
     skeleton = FENCE.search(page)
-    _, title, statement, *rest = HEADING.split(FENCE.sub("", page))
+    above, *parts = HEADING.split(FENCE.sub("", page))
+    if above.strip() or not parts or not page.startswith("# "):
+        raise ValueError(f"{name} does not begin with its title, a line like `# Online softmax`")
+    title, statement, *rest = parts
     sections = dict(zip(rest[::2], rest[1::2], strict=True))
     if "Explanation" not in sections:
         raise ValueError(f"{name} has no section called Explanation")
+    if "Hints" in sections and not {"Question", "Idea"} <= sections.keys():
+        raise ValueError(f"{name} has hints without a section called Question or Idea")
     question, idea = (_flowing(sections.get(part, "")) for part in ("Question", "Idea"))
     hint = Hint(question, idea, skeleton[1] if skeleton else "")
     return Text(title, _flowing(statement), assumptions(domain), hint, _flowing(sections["Explanation"]))

@@ -44,7 +44,7 @@ class Signature:
 
     @staticmethod
     def read(solution: Path) -> Signature:
-        """The signature of the kernel that is called like its file.
+        """The signature of the kernel named after its file.
 
         Raises FileNotFoundError without the solution, and ValueError if it has no such kernel.
         """

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from checker.puzzle import CPU, GPU, NORMAL, TIMED, Case, Family, Scalar
+from checker.puzzle import CPU, DTYPES, GPU, NORMAL, TIMED, Case, Family, Scalar
 
 DEVICES = {"cpu": CPU, "gpu": GPU, "timed": TIMED}
 NOT_SIZES = ("values", "dtype", "layout", "flags", "seed", "on", "why")
@@ -21,7 +21,24 @@ def table(text: str, families: Iterable[Family] = (), flags: dict[str, Scalar] |
     """
     by_name = {family.name: family for family in (NORMAL, *families)}
     header, *lines = (_cells(line) for line in text.strip().splitlines() if line.strip())
-    return tuple(_case(dict(zip(header, cells, strict=False)), by_name, flags or {}) for cells in lines)
+    return tuple(_case(_row(header, cells), by_name, flags or {}) for cells in lines)
+
+
+def _row(header: list[str], cells: list[str]) -> dict[str, str]:
+    """The cells by column. Empty ones at the end may be left out. Raises ValueError for a cell that cannot be of its column."""
+    row = dict(zip(header, cells, strict=False))
+    problems = [f"more cells than columns: {cells[len(header) :]}"] if len(cells) > len(header) else []
+    allowed = {"on": DEVICES, "dtype": DTYPES}
+    for column, cell in row.items():
+        if cell == "-":
+            continue
+        if column in allowed and cell not in allowed[column]:
+            problems.append(f"{column} is {cell!r}, not one of {', '.join(allowed[column])}")
+        if column not in NOT_SIZES and not re.fullmatch(r"\d[\d_]*", cell):
+            problems.append(f"{column} is {cell!r}, not a number: are two spaces between all cells?")
+    if problems:
+        raise ValueError(f"in the line {'  '.join(cells)!r} of a table: {'; '.join(problems)}")
+    return row
 
 
 def _cells(line: str) -> list[str]:

@@ -149,7 +149,7 @@ def record(space: Workspace, verdict: Verdict, module: str) -> Progress:
 
 def _traffic(verdict: Verdict) -> BestTraffic | None:
     """The bytes moved in the traffic gate's case, and its budget."""
-    gate = next((g for g in verdict.gates if g.gate == "traffic" and g.traffic), None)
+    gate = next((g for g in verdict.gates if g.traffic), None)
     if gate is None:
         return None
     moved = sum(t.loaded + t.stored for t, _, _ in gate.traffic.values())

@@ -45,7 +45,8 @@ def test_every_figure_is_used() -> None:
 def test_a_notebook_names_every_parameter_and_offers_every_verb() -> None:
     for puzzle in LADDER:
         source = ROOT / "notebooks/src" / f"{puzzle.notebook}.md"
-        assert [name for name in puzzle.parameters if f"`{name}" not in prose(source)] == [], puzzle.name
+        unexplained = [name for name in puzzle.parameters if f"`{name}" not in prose(source)]
+        assert unexplained == [], f"{source.name}: explain these parameters of {puzzle.kernel} in backticks"
         for verb in ("check", "film", "hint"):
             assert f"\n{verb}({puzzle.kernel})\n" in source.read_text("utf-8"), puzzle.name
 
