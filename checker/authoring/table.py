@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from checker.puzzle import CPU, DTYPES, GPU, NORMAL, TIMED, Case, Family, Scalar
@@ -28,7 +28,7 @@ def _row(header: list[str], cells: list[str]) -> dict[str, str]:
     """The cells by column. Empty ones at the end may be left out. Raises ValueError for a cell that cannot be of its column."""
     row = dict(zip(header, cells, strict=False))
     problems = [f"more cells than columns: {cells[len(header) :]}"] if len(cells) > len(header) else []
-    allowed = {"on": DEVICES, "dtype": DTYPES}
+    allowed: dict[str, Collection[str]] = {"on": DEVICES, "dtype": DTYPES}
     for column, cell in row.items():
         if cell == "-":
             continue
