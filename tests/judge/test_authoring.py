@@ -14,7 +14,7 @@ from checker.judge.launches import plan, prepare, prepare_all
 from checker.judge.outcome import Candidate
 from tests.judge.helpers import cpu_cases, solution
 
-MARGIN = 0.5
+MARGIN = 0.53
 
 
 def zeros(puzzle, prepared):
