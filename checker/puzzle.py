@@ -23,6 +23,8 @@ DTYPES: dict[str, torch.dtype] = {
     "float16": torch.float16,
     "bfloat16": torch.bfloat16,
 }
+LARGEST_SIZE = 2**31 - 2**16
+"""No size is larger, so that a tile that begins inside a tensor ends below 2³¹. Offsets may be larger."""
 CPU, GPU, TIMED = frozenset({"cpu"}), frozenset({"gpu"}), frozenset({"bench"})
 """Values of `Case.devices`: simulator only, GPU only, and neither: `bench` times these, and `xray` compiles them."""
 

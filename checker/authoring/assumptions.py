@@ -8,16 +8,13 @@ from collections.abc import Iterator
 import torch
 
 from checker.phrases import join, short
-from checker.puzzle import Case, Domain, Tensors
-
-LARGEST = 2**31 - 1
-"""No size is larger, so that each fits in 32 bits. Offsets need not fit."""
+from checker.puzzle import LARGEST_SIZE, Case, Domain, Tensors
 
 
 def assumptions(domain: Domain) -> tuple[str, ...]:
     """The domain in five lines, each with its topic: sizes, tiles, values, memory, accuracy."""
     free = join(name for name, choices in domain.sizes.items() if not choices)
-    sizes = [f"{free} may be any number from 1 on"] if free else []
+    sizes = [f"{free} may be any number from 1 to 2³¹ - 65,536"] if free else []
     sizes += [f"{name} is {_either(choices)}" for name, choices in domain.sizes.items() if choices]
     tiles = join(f"{name} ≥ {least}" for name, least in domain.tiles.items())
     return (
@@ -38,7 +35,7 @@ def violations(domain: Domain, case: Case, inputs: Tensors) -> Iterator[str]:
     """A sentence for each way in which a case, with these inputs, leaves the domain."""
     for name, choices in domain.sizes.items():
         size = case.sizes[name]
-        if not (size in choices if choices else 1 <= size <= LARGEST):
+        if not (size in choices if choices else 1 <= size <= LARGEST_SIZE):
             yield f"{name} is {size}"
     yield from (f"it is not true that {words}" for words, holds in domain.related.items() if not holds(case))
     for name, tile in case.meta.items():

@@ -33,11 +33,11 @@ def unreached(puzzle: Puzzle, source: KernelSource, traces: Iterable[Trace | Non
     Of conditions inside one another only the innermost count: if `a` was never true, neither was `a and b`.
     """
     text = _Text(source.source, LOWEST if puzzle.domain.masked else HIDDEN)
-    found = [one for one in map(text.one_sided, _merged(traces)) if one is not None]
-    told = [one for one in found if not any(other is not one and one.contains(other) for other in found)]
-    left = [one for one in told if not any(exemption.applies(one) for exemption in EXEMPTIONS)]
-    left.sort(key=lambda one: (one.node.lineno, one.node.col_offset))
-    return tuple(Unreached(one.node.lineno, *one.words) for one in left)
+    one_sided = [one for one in map(text.one_sided, _merged(traces)) if one is not None]
+    innermost = [one for one in one_sided if not any(other is not one and one.contains(other) for other in one_sided)]
+    marked = [one for one in innermost if not any(exemption.applies(one) for exemption in EXEMPTIONS)]
+    marked.sort(key=lambda one: (one.node.lineno, one.node.col_offset))
+    return tuple(Unreached(one.node.lineno, *one.words) for one in marked)
 
 
 def _merged(traces: Iterable[Trace | None]) -> list[Condition]:

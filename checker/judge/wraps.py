@@ -19,13 +19,11 @@ from checker.judge.memory_gate import GATE
 from checker.judge.outcome import Candidate
 from checker.judge.verdict import Diagnosis, GateResult
 from checker.misconceptions import bank
-from checker.puzzle import NORMAL, Larger, Launch, Puzzle
+from checker.puzzle import LARGEST_SIZE, NORMAL, Larger, Launch, Puzzle
 from checker.simulator.trace import SimulateOptions
 
 MISCONCEPTION = "offset_in_32_bits"
 """The belief behind offsets that wrap, in the bank of every puzzle with strides."""
-MOST = 2**31 - 2**16
-"""No size is larger: a tile that begins inside still ends below 2³¹."""
 MOST_PROGRAMS = (2**31 - 1, 65_535, 65_535)
 """Along each axis of a grid (CUDA C++ Programming Guide, technical specifications)."""
 _TILES = 3
@@ -50,7 +48,7 @@ class _Growth:
             return None
         numbers = [n for n in launch.arguments.values() if isinstance(n, int)]
         possible = all(n <= most for n, most in zip(launch.grid, MOST_PROGRAMS, strict=False))
-        return launch if possible and all(n <= MOST for n in numbers) else None
+        return launch if possible and all(n <= LARGEST_SIZE for n in numbers) else None
 
     def larger(self, sizes: Mapping[str, int], name: str) -> dict[str, int]:
         """`sizes` with this one as large as possible: alone, or together with another that it depends on."""
@@ -67,12 +65,12 @@ class _Growth:
 
     def _tries(self, sizes: Mapping[str, int], name: str, step: int, other: str = "") -> Iterator[dict[str, int]]:
         """The first that can be launched, from the largest on."""
-        count = (MOST - sizes[name]) // step
+        count = (LARGEST_SIZE - sizes[name]) // step
         while count:
             tried = {**sizes, name: sizes[name] + count * step}
             if other:
                 tried[other] = sizes[other] * (count + 1)
-            if tried.get(other, 0) <= MOST and self.launch(tried) is not None:
+            if tried.get(other, 0) <= LARGEST_SIZE and self.launch(tried) is not None:
                 yield tried
                 return
             count //= 2
@@ -102,14 +100,14 @@ class Huge:
     def tried(self) -> str:
         assert self.near.launch.larger is not None
         numbers = self.near.launch.larger.numbers
-        said = [
+        sizes = [
             f"{name} = {number:,}"
             for name, number in {**self.sizes, **numbers}.items()
             if not name.startswith("stride")
         ]
         strides = {number for name, number in numbers.items() if name.startswith("stride")}
         apart = "".join(f", and strides of {number:,}" for number in strides)
-        return f"Followed for {', '.join(said)}{apart}, from a launch of {self.near.case.name}."
+        return f"Followed for {', '.join(sizes)}{apart}, from a launch of {self.near.case.name}."
 
 
 def diagnosis(candidate: Candidate, result: GateResult) -> Diagnosis:
@@ -123,7 +121,7 @@ def diagnosis(candidate: Candidate, result: GateResult) -> Diagnosis:
 def huge_launches(puzzle: Puzzle, prepared: Sequence[Prepared]) -> list[Huge]:
     """Two of them: without flags and with all, with sizes as large as possible from the first one on and from the last."""
     free = [name for name, choices in puzzle.domain.sizes.items() if not choices]
-    found = []
+    launches = []
     for flags, names in ((False, free), (True, free[::-1])):
         near = _near(puzzle, prepared, free, flags)
         growth, sizes = _Growth(puzzle, near), dict(near.case.sizes)
@@ -131,8 +129,8 @@ def huge_launches(puzzle: Puzzle, prepared: Sequence[Prepared]) -> list[Huge]:
             sizes = growth.larger(sizes, name)
         launch = growth.launch(sizes)
         assert launch is not None, near.case.name
-        found.append(Huge(replace(near, launch=replace(near.launch, larger=_larger(near, sizes, launch))), sizes))
-    return found
+        launches.append(Huge(replace(near, launch=replace(near.launch, larger=_larger(near, sizes, launch))), sizes))
+    return launches
 
 
 def _near(puzzle: Puzzle, prepared: Sequence[Prepared], free: Sequence[str], flags: bool) -> Prepared:

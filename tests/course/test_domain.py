@@ -39,15 +39,15 @@ def test_a_case_outside_is_noticed() -> None:
         ({"sizes": {**inside.sizes, "H_Q": 3, "H_KV": 2}}, "H_Q is a multiple of H_KV"),
         ({"meta": {**inside.meta, "BLOCK_N": 8}}, "BLOCK_N is 8"),
     ):
-        assert any(words in found for found in violations(puzzle.domain, replace(inside, **change), {}))
+        assert any(words in problem for problem in violations(puzzle.domain, replace(inside, **change), {}))
     for x, words in (
         (torch.tensor([1.0, torch.nan]), "NaN"),
         (torch.tensor([1.0, -torch.inf]), "holds -inf"),
     ):
-        assert any(words in found for found in violations(puzzle.domain, inside, {"q_ptr": x}))
+        assert any(words in problem for problem in violations(puzzle.domain, inside, {"q_ptr": x}))
     expanded = torch.ones(1, 3).expand(4, 3)
     assert not list(violations(puzzle.domain, inside, {"q_ptr": expanded}))
-    assert any("expanded" in found for found in violations(puzzle.domain, inside, {"key_lengths_ptr": expanded}))
+    assert any("expanded" in problem for problem in violations(puzzle.domain, inside, {"key_lengths_ptr": expanded}))
 
 
 def test_the_statement_says_it_in_few_lines() -> None:

@@ -106,4 +106,7 @@ def page() -> str:
     alive = survivors()
     explained = [(reason, sum(mutant in alive for mutant in reason.mutants)) for reason in reasons()]
     counts = {kind: total(kind) for kind in KINDS}
-    return templates.get_template("page.md").render(counts=counts, reasons=explained, gpu=load()["gpu"])
+    report = load()
+    return templates.get_template("page.md").render(
+        counts=counts, reasons=explained, gpu=report["gpu"], blind=report["blind"]
+    )
