@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import os
 import sys
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
 
 from checker.submission.kernel import KernelSource
@@ -28,7 +30,9 @@ def load_kernel(source: KernelSource, directory: Path) -> JITFunction:
     digest = hashlib.sha256(source.source.encode()).hexdigest()[:16]
     name = f"{source.kernel}_{digest}"
     path = Path(directory) / f"{name}.py"
-    path.write_text(source.source, encoding="utf-8")
+    with NamedTemporaryFile("w", encoding="utf-8", dir=directory, delete=False) as file:
+        file.write(source.source)
+    os.replace(file.name, path)  # at once: another thread may be reading the same file
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
