@@ -17,6 +17,7 @@ from checker.judge.finding_words import in_words
 from checker.judge.launches import Prepared, bind, prepare_all
 from checker.judge.memory_gate import GATE
 from checker.judge.outcome import Candidate
+from checker.judge.values_gate import unfinished
 from checker.judge.verdict import Diagnosis, GateResult
 from checker.misconceptions import bank
 from checker.puzzle import LARGEST_SIZE, NORMAL, Larger, Launch, Puzzle
@@ -86,8 +87,10 @@ class Huge:
     def failed(self, candidate: Candidate) -> GateResult | None:
         """The memory gate's result for a kernel that is right in every case, or None if it is right here, too."""
         options = SimulateOptions(traffic=False, races=False)
-        result = next(iter(candidate.runner.simulate(candidate.source, [self.near.launch], options)), None)
-        findings = [f for f in result.trace.findings if f.kind == "wrap"] if result and result.trace else []
+        outcome = next(candidate.simulate([self.near], options))
+        if not outcome.ran:
+            return unfinished(GATE, candidate.source, outcome)
+        findings = [f for f in outcome.findings if f.kind == "wrap"]
         if not findings:
             return None
         first = min(findings, key=lambda f: f.line or 0)
@@ -113,7 +116,7 @@ class Huge:
 def diagnosis(candidate: Candidate, result: GateResult) -> Diagnosis:
     """The belief that 32 bits hold every offset, if that is the type that is too narrow."""
     belief = next((m for m in bank(candidate.puzzle.name) if m.name == MISCONCEPTION), None)
-    if belief is None or result.findings[0].type != "int32":
+    if belief is None or not any(finding.type == "int32" for finding in result.findings):
         return NONE_KNOWN
     return Diagnosis(belief.name, belief.believed, belief.instead, belief.try_, result.line)
 
