@@ -21,7 +21,6 @@ from checker.judge.values_gate import unfinished
 from checker.judge.verdict import Diagnosis, GateResult
 from checker.misconceptions import bank
 from checker.puzzle import LARGEST_SIZE, NORMAL, Larger, Launch, Puzzle
-from checker.simulator.trace import SimulateOptions
 
 MISCONCEPTION = "offset_in_32_bits"
 """The belief behind offsets that wrap, in the bank of every puzzle with strides."""
@@ -86,11 +85,10 @@ class Huge:
 
     def failed(self, candidate: Candidate) -> GateResult | None:
         """The memory gate's result for a kernel that is right in every case, or None if it is right here, too."""
-        options = SimulateOptions(traffic=False, races=False)
-        outcome = next(candidate.simulate([self.near], options))
-        if not outcome.ran:
+        outcome = next(candidate.simulate([self.near]))
+        if not outcome.ran or outcome.trace is None:
             return unfinished(GATE, candidate.source, outcome)
-        findings = [f for f in outcome.findings if f.kind == "wrap"]
+        findings = [f for f in outcome.trace.findings if f.kind == "wrap"]
         if not findings:
             return None
         first = min(findings, key=lambda f: f.line or 0)

@@ -9,6 +9,7 @@ from checker.judge.launches import plan, prepare_all
 from checker.judge.outcome import Candidate
 from checker.judge.wraps import MISCONCEPTION, diagnosis, huge_launches
 from checker.misconceptions import bank, quick
+from checker.sandbox import Sandbox
 from tests.judge.helpers import changed, cpu_cases, judge, solution
 from tests.judge.index_arithmetic import RIGHT, WRONG, source
 from tests.misconceptions.kernels import unseen
@@ -75,9 +76,9 @@ def test_offsets_in_float32_are_found_that_another_hand_wrote(failed):
 
 
 @pytest.mark.parametrize("name", ["row_softmax", "linear_attention"])
-def test_the_verdict_names_the_line_and_the_sizes(name, runner):
+def test_the_verdict_names_the_line_and_the_sizes(name):
     wrong = changed(solution(name), "tl.program_id(0).to(tl.int64)", "tl.program_id(0)")
-    verdict = judge(quick(PUZZLES[name]), wrong, runner)
+    verdict = judge(quick(PUZZLES[name]), wrong, Sandbox.shared())
     assert (verdict.failure.gate, verdict.failure.status, verdict.score) == ("memory", "failed", 0)
     assert "which int32 cannot hold" in verdict.failure.message
     assert "Followed for " in verdict.failure.message
