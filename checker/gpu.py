@@ -77,9 +77,12 @@ class Timing:
 
 @functools.cache
 def _device() -> dict[str, Any]:
+    from checker.submission.reader import course_on_path
+
     try:
         done = subprocess.run(
-            [sys.executable, "-c", _PROBE],
+            [sys.executable, "-P", "-c", _PROBE],
+            env=course_on_path(),
             capture_output=True,
             text=True,
             timeout=60,

@@ -50,6 +50,23 @@ FAILED = """pip could not install the locked versions; what it said stands above
 Running make again resumes. If that does not help, remove the folder .venv (nothing of yours is in it) and run make again."""
 
 
+GUARD = """
+import os, sys
+for n, word in enumerate(sys.orig_argv):
+    flags, m, name = word.partition("m")
+    if m and flags[:1] == "-" and not flags[1:].strip("bBdEiIOPqsSuvVx"):
+        package = (name or "".join(sys.orig_argv[n + 1 : n + 2])).split(".")[0]
+        own = os.getcwd() == os.path.dirname(sys.prefix)
+        if package in ("checker", "classroom") and not sys.flags.safe_path and not own:
+            folders = os.environ.pop("PYTHONPATH", "").split(os.pathsep)
+            kept = [path for path in folders if os.path.isabs(path) and os.path.realpath(path) != os.getcwd()]
+            os.environ.update({"PYTHONPATH": os.pathsep.join(kept)} if kept else {})
+            os.execv(sys.executable, [sys.executable, "-P", *sys.orig_argv[1:]])
+        break
+"""
+"""What Python runs as it starts: see `refuse_the_working_directory`."""
+
+
 def say(text):
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
@@ -204,17 +221,31 @@ def tell_ipython():
         file.write("c.InteractiveShellApp.exec_files.append(start)\n")
 
 
+def refuse_the_working_directory(venv=VENV):
+    """Have `python -m checker` and `python -m classroom` of `.venv` start again with -P.
+
+    The grader is often started in a folder that learners filled, from where Python would import its modules before ours.
+    """
+    for packages in glob.glob(os.path.join(venv, "lib", "python3*", "site-packages")):
+        with open(
+            os.path.join(packages, "00_tile_by_tile.pth"), "w"
+        ) as file:  # the first of all, sitecustomize included
+            file.write("import sys; exec(%r, {})\n" % GUARD)
+
+
 def main():
     if not sys.platform.startswith("linux"):
         say("Triton exists for Linux only. On Windows use WSL 2, on a Mac use Colab or a Linux machine; see README.md.")
     if installed():
         tell_ipython()
+        refuse_the_working_directory()
         return
     make_venv()
     install()
     with open(STAMP, "w") as file:
         file.write(wanted() + "\n")
     tell_ipython()
+    refuse_the_working_directory()
     say("Set up: .venv holds everything, and from now on no network is needed.")
 
 

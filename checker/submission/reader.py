@@ -47,10 +47,10 @@ class Inner(msgspec.Struct, frozen=True):
 
 
 def course_on_path() -> dict[str, str]:
-    """This process's environment for another Python, which finds the course too."""
+    """This process's environment for another Python, which finds the course too, and with -P nothing in the working directory."""
     root = Path(__file__).resolve().parents[2]
-    path = os.pathsep.join(filter(None, (str(root), os.environ.get("PYTHONPATH"))))
-    return {**os.environ, "PYTHONPATH": path}
+    folders = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if os.path.isabs(path)]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(root), *folders])}
 
 
 @dataclass
@@ -113,7 +113,7 @@ class Reader:
         return msgspec.json.decode(answer, type=tuple[Inner, ...])
 
     def _started(self) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "checker.submission.reader", str(self.cpu_seconds), str(self.memory)]
+        command = [sys.executable, "-P", "-m", "checker.submission.reader", str(self.cpu_seconds), str(self.memory)]
         pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
         return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nowhere, env=course_on_path())
 

@@ -139,7 +139,7 @@ class _Judge:
 
     def _start(self) -> None:
         environment = course_on_path() | {"CUDA_VISIBLE_DEVICES": self._visible}
-        command = [sys.executable, "-m", "classroom.grading.judge_process"]
+        command = [sys.executable, "-P", "-m", "classroom.grading.judge_process"]
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True
         )

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from markupsafe import Markup
+from matplotlib import style
 
 from checker.api.grading import (
     RETRIES,
@@ -207,7 +208,7 @@ def stored_verdict(
 def card_of(verdict: Verdict) -> str:
     """The card without points, which a policy decides later. Never raises: the verdict counts without a card."""
     try:
-        with _DRAWING:
+        with _DRAWING, style.context("default"):  # whatever matplotlibrc the working directory has
             return card_html(replace(verdict, max_score=0.0))
     except Exception as error:  # a defect of ours
         return str(Markup("<p>There is no card for this verdict: {}: {}</p>").format(type(error).__name__, error))

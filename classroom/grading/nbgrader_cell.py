@@ -12,13 +12,17 @@ import sys
 import tempfile
 from pathlib import Path
 
+from checker.api.grading import course_on_path
+
 
 def points(puzzle: str, notebook: str) -> float:
     """The points of `puzzle` in the file `notebook`, which has to be saved. Raises RuntimeError where it could not be judged."""
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "results.json"
-        command = [sys.executable, "-m", "classroom", "one", notebook, "--puzzle", puzzle]
-        done = subprocess.run([*command, "--gradescope", str(target)], capture_output=True, text=True, check=False)
+        command = [sys.executable, "-P", "-m", "classroom", "one", notebook, "--puzzle", puzzle]
+        done = subprocess.run(
+            [*command, "--gradescope", str(target)], env=course_on_path(), capture_output=True, text=True, check=False
+        )
         if not target.is_file():
             raise RuntimeError(f"{puzzle} could not be judged: {done.stderr.strip()[-500:]}")
         (test,) = json.loads(target.read_text("utf-8"))["tests"]

@@ -5,6 +5,7 @@ A task that is lost with its node is run again by Ray. Verdicts are stored by th
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,7 +32,8 @@ class RayEngine:
         import ray
 
         if not ray.is_initialized():
-            ray.init(address=self.address, log_to_driver=False, include_dashboard=False)
+            with contextlib.chdir("/"):  # Ray's workers import from where it is started
+                ray.init(address=self.address, log_to_driver=False, include_dashboard=False)
         on_gpu = 0 if setting.device == "cpu" else 1
         remote = ray.remote(num_cpus=1, num_gpus=on_gpu, max_retries=LOST_NODES)(judged)
         waiting: dict[Any, Task] = {
