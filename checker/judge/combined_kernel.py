@@ -6,7 +6,7 @@ import ast
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import lru_cache
 
 from cachetools import LRUCache
 
@@ -14,7 +14,7 @@ from checker.judge.launches import Prepared
 from checker.judge.likeness import Behaviour, behaviour
 from checker.judge.outcome import Outcome, in_spite_of_stops, judged
 from checker.judge.runner import Runner
-from checker.misconceptions import Misconception, bank
+from checker.misconceptions import Misconception
 from checker.puzzle import Puzzle
 from checker.simulator.trace import SimulateOptions
 from checker.submission.kernel import KernelSource, Piece
@@ -22,16 +22,16 @@ from checker.submission.kernel import KernelSource, Piece
 WHICH = "WHICH_MISCONCEPTION"
 
 
-@cache
-def combined_kernel(puzzle: str, parameters: tuple[str, ...], constexprs: frozenset[str]) -> KernelSource:
-    """The bank's kernels, in order, as helpers of one kernel whose constexpr `WHICH` selects one."""
-    wrong = bank(puzzle)
-    kernel = wrong[0].source.kernel
+@lru_cache(64)
+def combined_kernel(
+    wrong: tuple[Misconception, ...], parameters: tuple[str, ...], constexprs: frozenset[str]
+) -> KernelSource:
+    """The kernels of these misconceptions, in order, as helpers of one kernel whose constexpr `WHICH` selects one."""
+    puzzle, kernel = wrong[0].puzzle, wrong[0].source.kernel
     modules = [renamed(m.source, f"m{i}_") for i, m in enumerate(wrong)]
     passed = ", ".join(f"{name}={name}" for name in parameters)
     branches = "".join(
-        f"    {'if' if i == 0 else 'elif'} {WHICH} == {i}:\n        m{i}_{kernel}({passed})\n"
-        for i in range(len(wrong))
+        f"    if {WHICH} == {i}:\n        m{i}_{kernel}({passed})\n" for i in range(len(wrong))
     )
     signature = ", ".join(f"{name}: tl.constexpr" if name in constexprs else name for name in (*parameters, WHICH))
     text = "import triton\nimport triton.language as tl\n\n" + "\n\n".join(modules)
@@ -69,7 +69,6 @@ class BankRuns:
 
     def __init__(self, puzzle: Puzzle) -> None:
         self.puzzle = puzzle
-        self._places = {m.name: i for i, m in enumerate(bank(puzzle.name))}
         self._behaviours: LRUCache[tuple[str, str, str], Behaviour] = LRUCache(MOST_REMEMBERED)
         self._lock = threading.Lock()
 
@@ -94,8 +93,9 @@ class BankRuns:
         """One outcome per task, in order. A kernel that does not run to its end does not stop the next."""
 
         def run(left: Sequence[Task]) -> Iterator[Outcome]:
-            launches = [replace(p.launch, meta={**p.launch.meta, WHICH: self._places[m.name]}) for m, p in left]
-            source = combined_kernel(self.puzzle.name, self.puzzle.parameters, frozenset(launches[0].meta))
+            wrong = tuple(dict.fromkeys(m for m, _ in left))
+            launches = [replace(p.launch, meta={**p.launch.meta, WHICH: wrong.index(m)}) for m, p in left]
+            source = combined_kernel(wrong, self.puzzle.parameters, frozenset(launches[0].meta))
             results = runner.simulate(source, launches, SimulateOptions(together=True))
             for (_, prepared), result in zip(left, results, strict=False):
                 yield judged(self.puzzle, prepared, result)

@@ -1,7 +1,7 @@
 """Name the misconception behind a failure, or say that it is unknown.
 
-The bank's wrong kernels run on a few small cases and on the learner's failing one. Those that behave like the learner's kernel also
-run on all other cases, and on additional ones outside the puzzle. A belief is named only if it is the last one left.
+The bank's wrong kernels run on the learner's failing case. Those that behave like the learner's kernel also run on the other cases,
+first where it fails, and on additional ones outside the puzzle. A belief is named only if it is the last one left.
 """
 
 from __future__ import annotations
@@ -32,8 +32,6 @@ from checker.puzzle import Puzzle
 from checker.simulator.trace import SimulateOptions, Trace
 from checker.submission.kernel import KernelSource
 
-PROBES = 6
-"""Small cases that rule out most of the bank, for less than one large case costs."""
 DRAWS, DRAWN_CASES = 3, 8
 """This many draws, and this many of their smallest cases, tell apart kernels that agree on all cases of the puzzle."""
 _UNKNOWN = "This is not a mistake we know: the kernel"
@@ -51,18 +49,16 @@ def find_misconception(
     if gate not in at_fault[1].fails:
         return NONE_KNOWN
     compare = _Comparison(candidate, gate, plainly_wrong(at_fault[1]))
-    others = [o for o in outcomes if o is not failing and o.ran and o.trace is not None]
-    learner = [(o, behaviour(puzzle, o)) for o in sorted(others, key=bytes_moved)]
-    left = compare.in_few_cases(bank(puzzle.name), learner[:PROBES])
-    left = compare.in_few_cases(left, [at_fault], gate)
-    left = [misconception for misconception in left if compare.in_all_cases(misconception, learner[PROBES:])]
+    others = [(o, behaviour(puzzle, o)) for o in outcomes if o is not failing and o.ran and o.trace is not None]
+    learner = sorted([at_fault, *others], key=lambda case: (gate not in case[1].fails, bytes_moved(case[0])))
+    left = compare.failing_too(compare.agreeing(bank(puzzle.name), learner), failing)
     if left:
         cases = _further_cases(puzzle, failing)
         further = [
             (o, behaviour(puzzle, o)) for o in candidate.simulate(cases, SimulateOptions(together=True)) if o.ran
         ]
-        left = [misconception for misconception in left if compare.in_all_cases(misconception, further)]
-        if gate == "values" and not any(informative(mine) for _, mine in (at_fault, *learner, *further)):
+        left = compare.agreeing(left, further)
+        if gate == "values" and not any(informative(mine) for _, mine in (*learner, *further)):
             trace, outputs = replay or _nan_trace(candidate, failing), failing.prepared.launch.outputs
             traces = {m: _nan_trace(replace(candidate, source=m.source), failing) for m in left}
             left = [m for m in left if same_origin_of_nan(trace, traces[m], outputs)]
@@ -78,6 +74,9 @@ def _nan_trace(candidate: Candidate, failing: Outcome) -> Trace | None:
     return candidate.trace(failing.prepared, SimulateOptions(explain_nan=True))
 
 
+_Case = tuple[Outcome, Behaviour]
+
+
 class _Comparison:
     """The bank's kernels next to the learner's, case by case.
 
@@ -88,28 +87,31 @@ class _Comparison:
         self.puzzle, self.runner, self.gate, self.plainly = candidate.puzzle, candidate.runner, gate, plainly
         self.in_everything: dict[Misconception, bool] = {}
 
-    def in_few_cases(
-        self, kernels: Sequence[Misconception], learner: Sequence[tuple[Outcome, Behaviour]], fails: Gate | None = None
-    ) -> list[Misconception]:
-        """The kernels that do in all these cases what the learner's did, and fail the gate `fails`. One job runs them all."""
+    def agreeing(self, kernels: Sequence[Misconception], learner: Sequence[_Case]) -> Sequence[Misconception]:
+        """The kernels that do in all these cases what the learner's did.
+
+        The first case rules out most of the bank, so one job runs all kernels in it, the next one those that are left in one more
+        case, and then in twice as many cases each time.
+        """
+        start, count = 0, 1
+        while kernels and start < len(learner):
+            kernels = self._agreeing_in_each(kernels, learner[start : start + count])
+            start, count = start + count, max(start, 1)
+        return kernels
+
+    def _agreeing_in_each(self, kernels: Sequence[Misconception], learner: Sequence[_Case]) -> Sequence[Misconception]:
         tasks = [(m, outcome, mine) for m in kernels for outcome, mine in learner]
         theirs = list(self._behaviours([(m, outcome.prepared) for m, outcome, _ in tasks]))
         differ = {m for m, _, _ in tasks[len(theirs) :]}  # their runs ended early
         for (m, outcome, mine), other in zip(tasks, theirs, strict=False):
-            fails_too = fails is None or fails in other.fails
-            if m not in differ and not (fails_too and self._alike(m, outcome, mine, other)):
+            if m not in differ and not self._alike(m, outcome, mine, other):
                 differ.add(m)
         return [m for m in kernels if m not in differ]
 
-    def in_all_cases(self, misconception: Misconception, learner: Sequence[tuple[Outcome, Behaviour]]) -> bool:
-        """Whether a misconception's kernel does in all these cases what the learner's did. It runs until it differs."""
-        theirs = self._behaviours([(misconception, outcome.prepared) for outcome, _ in learner])
-        seen = 0
-        for (outcome, mine), other in zip(learner, theirs, strict=False):
-            if not self._alike(misconception, outcome, mine, other):
-                return False
-            seen += 1
-        return seen == len(learner)
+    def failing_too(self, kernels: Sequence[Misconception], failing: Outcome) -> list[Misconception]:
+        """The kernels that fail the learner's gate in the case that the card shows."""
+        theirs = self._behaviours([(m, failing.prepared) for m in kernels])
+        return [m for m, other in zip(kernels, theirs, strict=False) if self.gate in other.fails]
 
     def _behaviours(self, tasks: Sequence[Task]) -> Iterator[Behaviour]:
         return bank_runs(self.puzzle).behaviours(self.runner, tasks)

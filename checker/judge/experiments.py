@@ -52,7 +52,7 @@ def what_turns_it_right(
                 tasks.append((change, prepared))
 
     def run(rest: Sequence[tuple[Change, Prepared]]) -> Iterator[Outcome]:
-        return candidate.simulate([prepared for _, prepared in rest])
+        return candidate.simulate_side_by_side([prepared for _, prepared in rest])
 
     cures: dict[str, Change] = {}
     for (change, _), outcome in in_spite_of_stops(tasks[:MOST_RUNS], run):

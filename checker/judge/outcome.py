@@ -82,6 +82,11 @@ class Candidate:
                 outcome = judged(self.puzzle, one, result)
             yield outcome
 
+    def simulate_side_by_side(self, prepared: Sequence[Prepared]) -> Iterator[Outcome]:
+        """As `simulate`, with launches side by side. One whose values come near the allowance runs again, alone."""
+        for outcome in self.simulate(prepared, SimulateOptions(together=True)):
+            yield outcome if outcome.settled else next(self.simulate([outcome.prepared]), outcome)
+
     def simulate_cases(self, prepared: Sequence[Prepared]) -> list[Outcome]:
         """As `simulate`, for many cases at once: launches without findings run side by side.
 

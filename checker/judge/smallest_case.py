@@ -28,7 +28,7 @@ def smallest_case(candidate: Candidate, failing: Prepared, fails: Callable[[Outc
         nonlocal runs_left
         few = [case for case in cases if _tiles(case) <= MOST_TILES][:runs_left]
         possible = [prepare_if_possible(candidate.puzzle, case, config) for case in few]
-        for outcome in candidate.simulate([prepared for prepared in possible if prepared]):
+        for outcome in candidate.simulate_side_by_side([prepared for prepared in possible if prepared]):
             runs_left -= 1
             if fails(outcome):
                 return outcome.case

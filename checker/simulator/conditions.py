@@ -44,14 +44,14 @@ _LESS = {"minimum": operator.lt, "min": operator.lt, "maximum": operator.gt, "ma
 
 
 class ConditionMarker(ast.NodeTransformer):
-    """Puts the hooks into one function, of which the file has `lines_before` before the text that was parsed."""
+    """Puts the hooks into one function, parsed with the line numbers of its file."""
 
-    def __init__(self, function: str, lines_before: int) -> None:
-        self.function, self.lines_before = function, lines_before
+    def __init__(self, function: str) -> None:
+        self.function = function
 
     def _site(self, kind: ConditionKind, node: ast.expr) -> ast.Constant:
-        start, end = node.lineno + self.lines_before, (node.end_lineno or node.lineno) + self.lines_before
-        site: Site = kind, self.function, start, node.col_offset, end, node.end_col_offset or 0
+        end = node.end_lineno or node.lineno
+        site: Site = kind, self.function, node.lineno, node.col_offset, end, node.end_col_offset or 0
         return ast.Constant(site)  # type: ignore[arg-type]
 
     def _hook(self, method: str, node: ast.expr, *arguments: ast.expr, named: Sequence[ast.keyword] = ()) -> ast.expr:

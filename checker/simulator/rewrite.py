@@ -93,13 +93,12 @@ def _compiled(
     lines: tuple[str, ...], first_line: int, filename: str, name: str, rewriter: Callable[[], Rewriter], marked: bool
 ) -> CodeType:
     """A module that defines the rewritten function, with the learner's line numbers. If `marked`, its conditions are recorded."""
-    tree = ast.parse(textwrap.dedent("".join(lines)))
+    tree = ast.parse("\n" * (first_line - 1) + textwrap.dedent("".join(lines)))
     definition = next(n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == name)
     if marked:
-        definition = ConditionMarker(name, first_line - 1).visit(definition)
+        definition = ConditionMarker(name).visit(definition)
     tree.body = [rewriter().visit(definition)]
     ast.fix_missing_locations(tree)
-    ast.increment_lineno(tree, first_line - 1)
     return compile(tree, filename, "exec")
 
 

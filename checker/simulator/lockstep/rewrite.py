@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
+from collections.abc import Sequence
 
 from checker.simulator.lockstep.programs import GiveUp
 from checker.simulator.rewrite import LoopRewriter
@@ -82,6 +83,7 @@ def _names(target: ast.expr) -> list[ast.Name]:
 
 
 def _refuse_unknown(function: ast.FunctionDef) -> None:
+    loops: list[ast.For] = []
     for node in ast.walk(function):
         if isinstance(node, _UNKNOWN) or (isinstance(node, ast.FunctionDef) and node is not function):
             raise GiveUp(f"{type(node).__name__} is not followed")
@@ -89,25 +91,33 @@ def _refuse_unknown(function: ast.FunctionDef) -> None:
             raise GiveUp("a return inside a loop")
         if isinstance(node, ast.Assign) and len(node.targets) != 1:
             raise GiveUp("one value for several targets")
-    if _loop_variables_used_afterwards(function):
+        if isinstance(node, ast.For):
+            loops.append(node)
+    if loops and _loop_variables_used_afterwards(function, loops):
         raise GiveUp("a loop variable is used outside its loop, where each program has its own")
 
 
-def _loop_variables_used_afterwards(function: ast.FunctionDef) -> bool:
-    loops = [node for node in ast.walk(function) if isinstance(node, ast.For)]
-    for variable in {part.id for loop in loops for part in ast.walk(loop.target) if isinstance(part, ast.Name)}:
-        own = [
-            loop for loop in loops if any(n.id == variable for n in ast.walk(loop.target) if isinstance(n, ast.Name))
-        ]
-        if any(inner is not outer and inner in ast.walk(outer) for outer in own for inner in own):
+def _loop_variables_used_afterwards(function: ast.FunctionDef, loops: Sequence[ast.For]) -> bool:
+    own: dict[str, list[ast.For]] = {}
+    for loop in loops:
+        for name in {part.id for part in ast.walk(loop.target) if isinstance(part, ast.Name)}:
+            own.setdefault(name, []).append(loop)
+    everywhere = _loads([function])
+    for variable, over in own.items():
+        inside = [list(ast.walk(loop)) for loop in over]
+        if any(loop in parts[1:] for loop in over for parts in inside):
             return True  # one loop over a variable within another
-        inside = sum((_loads(statement)[variable] for loop in own for statement in loop.body), 0)
-        if _loads(function)[variable] > inside:
+        if everywhere[variable] > sum(_loads(loop.body)[variable] for loop in over):
             return True
     return False
 
 
-def _loads(tree: ast.AST) -> Counter[str]:
-    names = (node for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
-    augmented = (node.target for node in ast.walk(tree) if isinstance(node, ast.AugAssign))
-    return Counter([name.id for name in names] + [t.id for t in augmented if isinstance(t, ast.Name)])
+def _loads(trees: Sequence[ast.AST]) -> Counter[str]:
+    """How often each name is read."""
+    loads: Counter[str] = Counter()
+    for node in (node for tree in trees for node in ast.walk(tree)):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            loads[node.id] += 1
+        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            loads[node.target.id] += 1
+    return loads
