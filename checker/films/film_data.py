@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from checker.films.steps import Program, Step, choose, colon, plane_of, steps_of
 from checker.films.updates import RowUpdates, row_updates
 from checker.judge.finding_words import in_words
 from checker.phrases import count, program_number, short
-from checker.puzzle import Case, Puzzle
+from checker.puzzle import Case, FilmSpec
 from checker.simulator.trace import Trace
 from checker.submission.kernel import KernelSource
 from checker.view.formats import number, size
@@ -45,12 +45,23 @@ class Note:
         return self.message if self.kind in (DIVERGES, WRONG) else self.kind
 
 
+class Filmed(Protocol):
+    """What a film takes from a puzzle, or from whatever else a kernel belongs to."""
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def outputs(self) -> tuple[str, ...]: ...
+    @property
+    def film(self) -> FilmSpec: ...
+
+
 @dataclass
 class FilmData:
     """A launch, step by step."""
 
     trace: Trace
-    puzzle: Puzzle
+    puzzle: Filmed
     diagram: Diagram
     source: KernelSource
     steps: list[Step]
@@ -183,7 +194,7 @@ class FilmData:
 
 def film_data(
     trace: Trace,
-    puzzle: Puzzle,
+    puzzle: Filmed,
     source: KernelSource,
     case: Case,
     values: Mapping[str, Any],

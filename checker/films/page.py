@@ -11,7 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from checker.films.charts import charts
-from checker.films.film_data import WRONG, FilmData, film_data
+from checker.films.film_data import WRONG, FilmData, Filmed, film_data
 from checker.films.flaws import Flaws
 from checker.films.legend import legend
 from checker.films.scene import Scenes
@@ -19,7 +19,7 @@ from checker.films.stage import stage
 from checker.films.svg import NOTHING
 from checker.films.tables import Meter, listed_notes, meters, source_listing, state_table
 from checker.phrases import program_number, short
-from checker.puzzle import Allowance, Case, Puzzle
+from checker.puzzle import Allowance, Case
 from checker.simulator.trace import Trace
 from checker.submission.kernel import KernelSource
 from checker.view.theme import asset, prose, render, style_element
@@ -30,7 +30,7 @@ KINDS = {"load": 0.5, "store": 1, "atomic": 1, "dot": 0.25}
 
 def film_html(
     trace: Trace,
-    puzzle: Puzzle,
+    puzzle: Filmed,
     source: KernelSource,
     *,
     case: Case | None = None,
@@ -76,6 +76,7 @@ def film_html(
         programs=[("-1", "all programs"), *((i, f"program {name}") for i, name in enumerate(names))],
         legend=legend(film, any(scenes.together)),
         meters=bytes_,
+        budgeted=bool(budget),
         notes=listed_notes(film),
         place=place,
         first_line=first_line,

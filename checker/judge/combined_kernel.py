@@ -30,9 +30,7 @@ def combined_kernel(
     puzzle, kernel = wrong[0].puzzle, wrong[0].source.kernel
     modules = [renamed(m.source, f"m{i}_") for i, m in enumerate(wrong)]
     passed = ", ".join(f"{name}={name}" for name in parameters)
-    branches = "".join(
-        f"    if {WHICH} == {i}:\n        m{i}_{kernel}({passed})\n" for i in range(len(wrong))
-    )
+    branches = "".join(f"    if {WHICH} == {i}:\n        m{i}_{kernel}({passed})\n" for i in range(len(wrong)))
     signature = ", ".join(f"{name}: tl.constexpr" if name in constexprs else name for name in (*parameters, WHICH))
     text = "import triton\nimport triton.language as tl\n\n" + "\n\n".join(modules)
     text += f"\n\n\n@triton.jit\ndef {kernel}({signature}):\n{branches}"

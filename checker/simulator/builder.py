@@ -114,9 +114,10 @@ class Builder(Primitives):
         return Handle(np.int32(self.grid[axis]), tl.int32)
 
     def create_print(self, prefix: str, hex: bool, values: Sequence[Handle], *_: Any) -> None:
+        text = prefix + " ".join(np.array2string(np.asarray(v.data), threshold=32) for v in values)
+        self.memory.printed(text)
         if len(self.printed) < 1000:
-            text = " ".join(np.array2string(np.asarray(v.data), threshold=32) for v in values)
-            self.printed.append(f"pid {self.program}{prefix}{text}")
+            self.printed.append(f"pid {self.program}{text}")
 
     def create_assert(self, condition: Handle, message: str, *_: Any) -> None:
         held = np.asarray(condition.data).astype(bool)

@@ -26,6 +26,10 @@ class Unsupported(Exception):
     """The simulator cannot do this faithfully, or the hardware cannot do it. The message says what to do instead, or why."""
 
 
+class Enough(Exception):
+    """An observer has seen enough of the launch."""
+
+
 class DeviceAssertion(Exception):
     """A `tl.device_assert` failed."""
 

@@ -134,12 +134,12 @@ class Findings:
 
     # at the end -------------------------------------------------------------------------------------------------------
 
-    def finish(self, tensors: list[DeviceTensor], outputs: tuple[str, ...]) -> None:
-        """Add what only the end of the launch shows: outputs never written, inputs that changed."""
+    def finish(self, tensors: list[DeviceTensor], outputs: tuple[str, ...], whole: bool) -> None:
+        """Add what only the end of the launch shows: inputs that changed and, if all programs ran, outputs never written."""
         for tensor in tensors:
             output = tensor.name in outputs
             elements = np.flatnonzero(tensor.writer < 0 if output else tensor.writer >= 0)
-            if not elements.size:
+            if not elements.size or (output and not whole):
                 continue
             first = int(elements[0])
             indices = tuple(tuple(int(i) for i in np.unravel_index(int(e), tensor.shape)) for e in elements[:SHOWN])

@@ -146,7 +146,7 @@ class Language:
         out.setdefault("range", self.range)
         out.setdefault("min", _tiles_or_numbers(min, tl.minimum))
         out.setdefault("max", _tiles_or_numbers(max, tl.maximum))
-        out.setdefault("print", _ignored)
+        out.setdefault("print", tl.device_print)
         return out
 
     def asserted(self, condition: Any, message: Any) -> None:

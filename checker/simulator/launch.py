@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import math
 import random
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ import torch
 from checker.puzzle import Launch
 from checker.simulator.builder import Builder
 from checker.simulator.conditions import Conditions
-from checker.simulator.errors import SimulationError, translate
+from checker.simulator.errors import Enough, SimulationError, translate
 from checker.simulator.findings import Findings
 from checker.simulator.language import Language
 from checker.simulator.location import Locator
@@ -23,14 +24,17 @@ from checker.simulator.memory import Memory
 from checker.simulator.operations.reductions import Reductions
 from checker.simulator.promises import Promises
 from checker.simulator.races import RaceDetector
-from checker.simulator.recorder import EventRecorder, TrafficCounter
+from checker.simulator.recorder import EventRecorder, Observer, TrafficCounter
 from checker.simulator.rewrite import RewrittenFunctions
-from checker.simulator.trace import SimulateOptions, Trace
+from checker.simulator.trace import ProgramId, SimulateOptions, Trace
 from checker.simulator.triton_internals import (
     JITTED,
+    annotated_type,
     constant_value,
     constexpr_parameters,
+    descriptor_argument,
     function_of,
+    is_descriptor,
     number_argument,
     pointer_argument,
     stacked_numbers,
@@ -54,11 +58,18 @@ _PLAIN = _Kinds(Locator, Memory, Builder, Language, Reductions)
 _WITH_TWINS = _Kinds(TwinLocator, TwinMemory, TwinBuilder, TwinLanguage, TwinReductions)
 
 
-def simulate(kernel: Any, launch: Launch, options: SimulateOptions = SimulateOptions()) -> Trace:  # noqa: B008
+def simulate(
+    kernel: Any,
+    launch: Launch,
+    options: SimulateOptions = SimulateOptions(),  # noqa: B008
+    watchers: Sequence[Observer] = (),
+    locator: Locator | None = None,
+) -> Trace:
     """Run `launch` of `kernel` on the CPU, one program after another, and return what `options` ask to observe.
 
     `kernel` is a `@triton.jit` function; TRITON_INTERPRET need not be set. Tensors in `launch.arguments` must be on the CPU and
-    are changed in place. Triton and the kernel's module are left unchanged.
+    are changed in place. Triton and the kernel's module are left unchanged. `watchers` follow the launch too, and one that raises
+    Enough ends it. A `locator` of the caller says afterwards where the launch stopped, also if it was interrupted.
 
     Raises SimulationError, with the learner's line, if the kernel cannot run to its end.
     """
@@ -66,7 +77,7 @@ def simulate(kernel: Any, launch: Launch, options: SimulateOptions = SimulateOpt
         raise SimulationError(f"expected a @triton.jit function, got {type(kernel).__name__}", "", None)
     grid = grid_of(launch)
     kinds = _PLAIN if launch.larger is None else _WITH_TWINS
-    locator = kinds.locator()
+    locator = locator or kinds.locator()
     findings = Findings(locator, grid)
     traffic = TrafficCounter()
     recorder = EventRecorder(locator, options.state)
@@ -74,6 +85,7 @@ def simulate(kernel: Any, launch: Launch, options: SimulateOptions = SimulateOpt
         *([traffic] if options.traffic else []),
         *([RaceDetector(findings)] if options.races else []),
         *([recorder] if options.events else []),
+        *watchers,
     )
     memory = kinds.memory(locator, findings, observers)
     builder = kinds.builder(memory, findings.nan_origin if options.explain_nan else None)
@@ -83,6 +95,7 @@ def simulate(kernel: Any, launch: Launch, options: SimulateOptions = SimulateOpt
     conditions = Conditions()
     functions = RewrittenFunctions(locator, language, conditions)
     reductions = kinds.reductions(builder, functions)
+    ran, programs = 0, _programs(grid, options, launch)
     try:
         with np.errstate(all="ignore"), language.patched(functions, reductions.reduce, reductions.scan):
             function = functions.get(kernel)
@@ -91,16 +104,20 @@ def simulate(kernel: Any, launch: Launch, options: SimulateOptions = SimulateOpt
             recorder.arguments = arguments
             if twins is not None:
                 twins.give(arguments)
-            for program in _programs(grid, options.order, launch):
+            for program in programs:
                 builder.program = program
                 locator.start(program)
                 memory.start((program[2] * grid[1] + program[1]) * grid[0] + program[0])
                 function(**arguments)
+                ran += 1
+    except Enough:
+        pass
     except SimulationError:
         raise
     except Exception as error:
-        raise translate(error, _line(error, locator), locator.program) from error
-    findings.finish(memory.tensors, launch.outputs)
+        raise translate(error, line_of(error, locator), locator.program) from error
+    whole = ran == math.prod(grid) or launch.larger is not None
+    findings.finish(memory.tensors, launch.outputs, whole)
     outputs = [tensor for tensor in memory.tensors if tensor.name in launch.outputs]
     return Trace(
         grid=grid,
@@ -114,6 +131,7 @@ def simulate(kernel: Any, launch: Launch, options: SimulateOptions = SimulateOpt
         writer_lines={t.name: t.writer_line for t in outputs},
         printed=tuple(builder.printed),
         conditions=conditions.all(),
+        ran=None if whole else ran,
     )
 
 
@@ -125,9 +143,15 @@ def grid_of(launch: Launch) -> tuple[int, int, int]:
     return x, y, z
 
 
-def _programs(grid: tuple[int, int, int], order: str, launch: Launch) -> Iterator[tuple[int, int, int]]:
+def _programs(grid: ProgramId, options: SimulateOptions, launch: Launch) -> Sequence[ProgramId]:
     """With a larger launch to follow, only the first and the last along each axis."""
     xs, ys, zs = map(range, grid)
+    order, most, count = options.order, options.most_programs, math.prod(grid)
+    if 0 < most < count:
+        first, last = min(most - most // 4, count), most // 4
+        drawn = random.Random(count).sample(range(first // 2, count - last), first - first // 2)
+        chosen = [*range(first // 2), *sorted(drawn), *range(count - last, count)]
+        return [(i % grid[0], i // grid[0] % grid[1], i // (grid[0] * grid[1])) for i in chosen]
     if launch.larger is not None:
         xs, ys, zs = (axis[:: max(len(axis) - 1, 1)] for axis in (xs, ys, zs))
     every = [(x, y, z) for z in zs for y in ys for x in xs]
@@ -137,7 +161,7 @@ def _programs(grid: tuple[int, int, int], order: str, launch: Launch) -> Iterato
         random.Random(len(every)).shuffle(every)
     elif order != "row-major":
         raise SimulationError(f"No order of programs is called {order!r}.", "", None)
-    return iter(every)
+    return every
 
 
 def arguments_of(
@@ -164,12 +188,15 @@ def arguments_of(
     arguments: dict[str, Any] = {}
     for name, parameter in parameters.items():
         values = [of_launch.get(name, parameter.default) for of_launch in given]
-        if isinstance(values[0], torch.Tensor):
-            pointer = add(name, values)
+        tensors = [value.base if is_descriptor(value) else value for value in values]
+        if isinstance(tensors[0], torch.Tensor):
+            pointer = add(name, tensors)
             assert pointer.tensor is not None
-            arguments[name] = pointer_argument(values[0], Handle(np.int64(pointer.tensor.base), None, pointer=pointer))
+            made = pointer_argument(tensors[0], Handle(np.int64(pointer.tensor.base), None, pointer=pointer))
+            arguments[name] = descriptor_argument(made, values[0]) if is_descriptor(values[0]) else made
         elif name not in constants:
-            arguments[name] = stacked_numbers([number_argument(value) for value in values], of_program)
+            type_ = annotated_type(kernel, name)
+            arguments[name] = stacked_numbers([number_argument(value, type_) for value in values], of_program)
         elif all(value == values[0] for value in values):
             arguments[name] = constant_value(values[0])
         else:
@@ -177,7 +204,7 @@ def arguments_of(
     return arguments
 
 
-def _line(error: BaseException, locator: Locator) -> int | None:
+def line_of(error: BaseException, locator: Locator) -> int | None:
     """The innermost line of the learner that the error passed through."""
     innermost = None
     for frame, line in traceback.walk_tb(error.__traceback__):

@@ -12,6 +12,9 @@ import numpy as np
 
 from checker.simulator.triton_internals import handle_of, is_tensor
 
+FILE = 1_000_000
+"""No file has more lines, so that one number tells file and line."""
+
 
 @dataclass(slots=True)
 class Location:
@@ -38,6 +41,14 @@ class Locator:
     loops: list[list[Any]] = field(default_factory=list)
     """[name, value] of each loop, the outermost first."""
     program: tuple[int, int, int] = (0, 0, 0)
+    files: list[str] = field(default_factory=list)
+    """The files of these functions, the kernel's first. Lines of file number i are numbered from i · FILE on."""
+
+    def first_line_of(self, file: str) -> int:
+        """What to add to the numbers of this file's lines."""
+        if file not in self.files:
+            self.files.append(file)
+        return self.files.index(file) * FILE
 
     def start(self, program: tuple[int, int, int]) -> None:
         """`program` begins to run."""

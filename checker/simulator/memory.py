@@ -45,6 +45,11 @@ class Memory:
         for observer in self.observers:
             observer.dot()
 
+    def printed(self, text: str) -> None:
+        """Tell the observers of a print."""
+        for observer in self.observers:
+            observer.printed(text)
+
     def add(self, name: str, tensor: torch.Tensor) -> DeviceTensor:
         """Give a tensor of the launch its addresses. Raises Unsupported for tensors that are not simulated."""
         added = DeviceTensor(name, len(self.tensors) + 1, tensor, self.shadows)

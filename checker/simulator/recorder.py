@@ -39,6 +39,9 @@ class Observer:
     def dot(self) -> None:
         """A `tl.dot`."""
 
+    def printed(self, text: str) -> None:
+        """What `print` or `tl.device_print` writes."""
+
 
 class TrafficCounter(Observer):
     """Counts the bytes that cross the border of the chip, for each tensor."""

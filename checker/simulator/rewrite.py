@@ -12,7 +12,7 @@ from typing import Any
 
 from checker.simulator.conditions import HOOKS, ConditionMarker, Conditions
 from checker.simulator.language import Language
-from checker.simulator.location import Locator
+from checker.simulator.location import FILE, Locator
 from checker.simulator.triton_internals import function_of, source_of
 
 _LANGUAGE, _LOOPS = "__language__", "__loops__"
@@ -93,7 +93,9 @@ def _compiled(
     lines: tuple[str, ...], first_line: int, filename: str, name: str, rewriter: Callable[[], Rewriter], marked: bool
 ) -> CodeType:
     """A module that defines the rewritten function, with the learner's line numbers. If `marked`, its conditions are recorded."""
+    file, first_line = divmod(first_line, FILE)
     tree = ast.parse("\n" * (first_line - 1) + textwrap.dedent("".join(lines)))
+    ast.increment_lineno(tree, file * FILE)
     definition = next(n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == name)
     if marked:
         definition = ConditionMarker(name).visit(definition)
@@ -137,7 +139,8 @@ class RewrittenFunctions:
         library = str(original.__module__).startswith("triton.")
         lines, first = source_of(jitted)
         rewriter = Rewriter if library else self.rewriter
-        place = first, original.__code__.co_filename, original.__name__
+        file = original.__code__.co_filename
+        place = first + (0 if library else self.locator.first_line_of(file)), file, original.__name__
         code = _compiled(tuple(lines), *place, rewriter, marked=not library)
         names = dict(original.__globals__)
         names.update(inspect.getclosurevars(original).nonlocals if original.__closure__ else {})

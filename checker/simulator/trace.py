@@ -217,6 +217,8 @@ class Trace:
     addresses and integers, comparisons, `tl.where`, casts, `tl.abs`."""
     in_lockstep: bool = False
     """All programs ran side by side, and there were no findings."""
+    ran: Count | None = None
+    """How many programs ran to their end, where some were left out."""
     conditions: Annotated[tuple[Condition, ...], Meta(max_length=MAX_CONDITIONS)] = ()
     """Those in the learner's own functions that were reached."""
 
@@ -235,5 +237,7 @@ class SimulateOptions:
     """Follow every operation to find where a NaN first appears."""
     order: str = "row-major"
     """The order of programs: "row-major" (x fastest), "reversed" or "shuffled"."""
+    most_programs: int = 0
+    """Run at most so many programs: the first, the last, and others drawn between them; 0 for all."""
     together: bool = False
     """Launches may run side by side until something is found in them; only without events, state and explain_nan."""

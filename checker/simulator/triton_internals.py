@@ -26,7 +26,8 @@ from triton.language.extra import libdevice
 from triton.language.extra.cuda import libdevice as cuda_libdevice
 from triton.language.semantic import TritonSemantic
 from triton.runtime.interpreter import InterpretedFunction
-from triton.runtime.jit import JITFunction, mangle_type
+from triton.runtime.jit import JITFunction, TensorWrapper, mangle_type
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 from checker.simulator.builder_calls import BuilderCalls, NotRecorded, Recording, filled, replay
 from checker.simulator.values import Handle
@@ -35,6 +36,10 @@ Call = Callable[..., Any]
 
 LOCK = threading.RLock()
 """Held while Triton's language is patched: nothing else may compile or simulate a kernel meanwhile."""
+
+_NUMBERS = {f"{kind[0]}{bits}": np.dtype(f"{kind}{bits}") for kind in ("int", "uint") for bits in (8, 16, 32, 64)}
+_NUMBERS |= {"fp16": np.dtype("float16"), "fp32": np.dtype("float32"), "fp64": np.dtype("float64")}
+"""What a parameter's annotation may say of a number."""
 
 mangle_type(torch.zeros(1))  # its first call imports gluon, which must not see a patched language
 
@@ -105,8 +110,37 @@ def pointer_argument(tensor: torch.Tensor, handle: Handle) -> Any:
     return tensor_of(handle)
 
 
-def number_argument(value: Any) -> Any:
-    """A number argument with the type the launcher gives it: i32, i64, u64, fp32 or int1."""
+def unwrapped_tensor(value: Any) -> Any:
+    """The tensor in what `triton.reinterpret` returns, with the type that it gives; anything else unchanged."""
+    if not isinstance(value, TensorWrapper):
+        return value
+    names = {"fp8e5": "float8_e5m2", "fp8e4nv": "float8_e4m3fn", "int1": "bool", "bf16": "bfloat16"}
+    names |= {short: str(element) for short, element in _NUMBERS.items()}
+    name = str(value.dtype)
+    return value.base.view(getattr(torch, names.get(name, name)))
+
+
+def is_descriptor(value: Any) -> bool:
+    """Whether an argument is a descriptor that the host made."""
+    return isinstance(value, TensorDescriptor)
+
+
+def descriptor_argument(base: Any, made: TensorDescriptor) -> Any:
+    """A host's descriptor as the kernel sees it; `base` is its tensor as the kernel would see that."""
+    block = list(made.block_shape)
+    return tl.make_tensor_descriptor(base, list(made.shape), list(made.strides), block, made.padding)
+
+
+def annotated_type(jitted: Any, name: str) -> str:
+    """The type that a parameter's annotation gives its numbers, such as ``i64``; empty without one."""
+    return next((str(p.annotation_type) for p in getattr(jitted, "params", ()) if p.name == name), "")
+
+
+def number_argument(value: Any, annotated: str = "") -> Any:
+    """A number argument with the type that its annotation or the launcher gives it: i32, i64, u64, fp32 or int1."""
+    if annotated in _NUMBERS and isinstance(value, bool | int | float):
+        type_ = tl.str_to_ty(annotated, None)
+        return scalar_tensor(np.asarray(value).astype(_NUMBERS[annotated])[()], type_)
     if isinstance(value, bool):
         return scalar_tensor(np.bool_(value), tl.int1)
     if isinstance(value, int):
