@@ -51,7 +51,7 @@ def find_misconception(
     compare = _Comparison(candidate, gate, plainly_wrong(at_fault[1]))
     others = [(o, behaviour(puzzle, o)) for o in outcomes if o is not failing and o.ran and o.trace is not None]
     learner = sorted([at_fault, *others], key=lambda case: (gate not in case[1].fails, bytes_moved(case[0])))
-    left = compare.failing_too(compare.agreeing(bank(puzzle.name), learner), failing)
+    left: Sequence[Misconception] = compare.failing_too(compare.agreeing(bank(puzzle.name), learner), failing)
     if left:
         cases = _further_cases(puzzle, failing)
         further = [
