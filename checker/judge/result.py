@@ -212,11 +212,15 @@ class HandedIn(Record, frozen=True, kw_only=True):
     late: bool = False
 
 
-RowStatus = Literal["graded", "unreadable", "missing", "ungraded"]
+RowStatus = Literal["graded", "unreadable", "missing", "ungraded", "unmatched"]
 
 
 class Submission(Record, frozen=True, kw_only=True):
-    """One learner. `returned_as` is the platform's name for them in a zip of feedback."""
+    """One learner. `returned_as` is the platform's name for them in a zip of feedback.
+
+    `matched` is the name they handed in under, where it was only like theirs. An ``unmatched`` row belongs to nobody yet: it may be
+    one of `candidates`, by id.
+    """
 
     learner: Person
     status: RowStatus
@@ -227,6 +231,8 @@ class Submission(Record, frozen=True, kw_only=True):
     unread: tuple[Unread, ...] = ()
     on_roster: bool = True
     returned_as: str = ""
+    matched: str = ""
+    candidates: tuple[str, ...] = ()
 
     @property
     def review(self) -> str:

@@ -36,6 +36,8 @@ def _without_names(n: int, submission: Submission, everyone: frozenset[str]) -> 
         submission,
         learner=Person(id=number),
         returned_as=number,
+        matched="",
+        candidates=(),
         puzzles=tuple(_puzzle(one, hide) for one in submission.puzzles),
         files=tuple(replace(one, file=_file(one.file)) for one in submission.files),
         unread=tuple(replace(one, file=_file(one.file), message=hide(one.message)) for one in submission.unread),

@@ -6,7 +6,8 @@ Everyone on the roster has a row, and every file that was not read is listed wit
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+import operator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,7 +30,7 @@ from checker.api.grading import (
 from classroom.grading.layouts import GRADESCOPE, TIMESTAMP, Layout, Place, layout_of
 from classroom.grading.policy import moment
 from classroom.grading.records import Collected, Kernel, Learner
-from classroom.grading.roster import Roster, normal
+from classroom.grading.roster import Roster
 
 
 class SeveralAssignments(ValueError):
@@ -44,8 +45,6 @@ class SeveralAssignments(ValueError):
 class _Handed:
     """What one learner handed in, as far as it has been read."""
 
-    person: Person
-    on_roster: bool
     returned_as: str = ""
     time: str | None = None
     """When everything was handed in, where the platform has one time for all files (ISO 8601)."""
@@ -61,6 +60,7 @@ def collect(
     *,
     roster: Roster | None = None,
     assignment: str | None = None,
+    settled: Mapping[str, str] | None = None,
 ) -> tuple[Collected, dict[str, KernelSource]]:
     """What a folder or a zip of a class holds, and the kernels by their hashes. Raises FileNotFoundError, SeveralAssignments."""
     found = [entry for entry in _below(path) if entry.name]
@@ -71,7 +71,7 @@ def collect(
     layout = layout_of(visible, path.resolve().name, text, [p.name for p in puzzles])
     if len(layout.assignments) > 1 and assignment not in layout.assignments:
         raise SeveralAssignments(layout.assignments)
-    collector = Collector(puzzles, reader, roster or Roster(()), layout, assignment)
+    collector = Collector(puzzles, reader, roster or Roster(()), layout, assignment, settled or {})
     for entry in found:
         if entry is not metadata:
             collector.add(entry)
@@ -102,12 +102,13 @@ class Collector:
     roster: Roster
     layout: Layout
     assignment: str | None
+    settled: Mapping[str, str] = field(default_factory=dict)
     sources: dict[str, KernelSource] = field(default_factory=dict)
     unread: list[Unread] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.kernels = {p.kernel: p.name for p in self.puzzles}
-        self.learners = {person.id: _Handed(person, on_roster=True) for person in self.roster.people}
+        self.owners: dict[tuple[str, ...], _Handed] = {}
 
     def add(self, entry: Entry) -> None:
         """One file, for each learner who submitted it."""
@@ -120,18 +121,9 @@ class Collector:
         for place in places:
             other = self.layout.name == "nbgrader" and self.assignment and place.file.split("/")[0] != self.assignment
             if not other:
-                self._add(entry, place, self._learner(place))
-
-    def _learner(self, place: Place) -> _Handed:
-        person = self.roster.find(place.names)
-        if person is None and self.layout.name == "plain":
-            person = self.roster.owner_of_file(place.names[0])
-        known = person is not None
-        person = person or Person(id=place.names[0], name=place.names[-1])
-        key = person.id if known else f"\0{normal(person.id) or person.id}"  # an id of the roster is nobody else's
-        handed = self.learners.setdefault(key, _Handed(person, on_roster=known))
-        handed.returned_as = handed.returned_as or place.returned_as
-        return handed
+                handed = self.owners.setdefault(place.names, _Handed())
+                handed.returned_as = handed.returned_as or place.returned_as
+                self._add(entry, place, handed)
 
     def _add(self, entry: Entry, place: Place, handed: _Handed) -> None:
         if self.layout.name == "nbgrader" and place.file.rpartition("/")[2] == TIMESTAMP and not entry.problem:
@@ -206,25 +198,46 @@ class Collector:
         handed.time = (at if at.tzinfo else at.replace(tzinfo=UTC)).isoformat(timespec="seconds")
 
     def collection(self, source: str) -> tuple[Collected, dict[str, KernelSource]]:
-        learners = tuple(
-            Learner(
-                person=handed.person,
-                on_roster=handed.on_roster,
-                returned_as=handed.returned_as,
-                files=tuple(msgspec.structs.replace(one, time=handed.time or one.time) for one in handed.files),
-                kernels=tuple(_at(handed.time, one) for one in handed.kernels),
-                unread=tuple(handed.unread),
-            )
-            for handed in sorted(self.learners.values(), key=lambda one: (not one.on_roster, one.person.id))
-        )
+        """Raises RosterError for somebody who is settled and not on the roster."""
+        learners = {person.id: Learner(person=person, on_roster=True, returned_as="") for person in self.roster.people}
+        others = dict[str, Learner]()
+        layout = self.layout.name
+        matches = self.roster.match(self.owners, platform=layout, files=layout == "plain", settled=self.settled)
+        for names, match in matches.items():
+            handed = self.owners[names]
+            if match.person is None:
+                free = names[0] not in learners and names[0] not in others
+                person = Person(id=names[0] if free else " ".join(names), name=names[-1])
+                whose = Learner(person=person, on_roster=False, returned_as="", candidates=match.candidates)
+                others[person.id] = _with(whose, handed)
+                continue
+            whose = _with(learners[match.person.id], handed)
+            if match.by_likeness:
+                whose = msgspec.structs.replace(whose, matched=names[-1])
+            learners[match.person.id] = whose
+        by_id = operator.attrgetter("person.id")
+        in_order = (*sorted(learners.values(), key=by_id), *sorted(others.values(), key=by_id))
         record = Collected(
             source=source,
             layout=self.layout.name,
+            platform=self.roster.platform,
             puzzles=tuple(p.name for p in self.puzzles),
-            learners=learners,
+            learners=in_order,
             unread=tuple(self.unread),
         )
         return record, self.sources
+
+
+def _with(learner: Learner, handed: _Handed) -> Learner:
+    """The learner with what was handed in besides."""
+    files = (msgspec.structs.replace(one, time=handed.time or one.time) for one in handed.files)
+    return msgspec.structs.replace(
+        learner,
+        returned_as=learner.returned_as or handed.returned_as,
+        files=(*learner.files, *files),
+        kernels=(*learner.kernels, *(_at(handed.time, one) for one in handed.kernels)),
+        unread=(*learner.unread, *handed.unread),
+    )
 
 
 def _unread(file: str, reason: str, message: str) -> Unread:

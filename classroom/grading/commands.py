@@ -27,6 +27,7 @@ Exported = Annotated[Path, Argument(metavar="PATH", help="a folder or zip, as th
 Roster = Annotated[
     Path | None, Option(metavar="CSV", help="everyone in the class: columns id, name, email; or the platform's export")
 ]
+Match = Annotated[Path | None, Option(metavar="CSV", help="whose are the unmatched ones: RUN/unmatched.csv, filled in")]
 Assignment = Annotated[str | None, Option(metavar="NAME", help="which assignment, if nbgrader's folder has several")]
 Puzzles = Annotated[list[str] | None, Option("--puzzle", metavar="NAME", help="a puzzle of the assignment; repeat it")]
 Output = Annotated[Path, Option("--output", "-o", metavar="RUN", help="the folder of this run")]
@@ -53,6 +54,7 @@ Films = Annotated[bool, Option("--films", help="add a film of the smallest case 
 def all_stages(
     path: Exported,
     roster: Roster = None,
+    match: Match = None,
     assignment: Assignment = None,
     puzzle: Puzzles = None,
     output: Output = Path("run"),
@@ -78,7 +80,7 @@ def all_stages(
         device, secret, jobs, not no_diagnosis, time_limit, learner_limit, engine, ray_address, require_isolation
     )
     codes = [
-        _stage(stages.collect, path, roster, assignment, puzzle or [], output),
+        _stage(stages.collect, path, roster, assignment, puzzle or [], output, match),
         _stage(stages.judge, output, judging),
         _stage(stages.score_run, output, policy),  # what could not be judged is scored and reported as ungraded
         _stage(stages.report, output, gradebook, column, anonymous, films),
@@ -89,6 +91,7 @@ def all_stages(
 def collect(
     path: Exported,
     roster: Roster = None,
+    match: Match = None,
     assignment: Assignment = None,
     puzzle: Puzzles = None,
     output: Output = Path("run"),
@@ -96,7 +99,7 @@ def collect(
     """Find out who handed in what: collected.json."""
     from classroom.grading import stages
 
-    return _stage(stages.collect, path, roster, assignment, puzzle or [], output)
+    return _stage(stages.collect, path, roster, assignment, puzzle or [], output, match)
 
 
 def judge(

@@ -6,10 +6,11 @@ import csv
 import io
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from checker.api.grading import Person, Result
-from classroom.grading.roster import Roster
+from classroom.grading.roster import Match, Roster, RosterError, Table, participant, read_table
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -26,10 +27,12 @@ def guarded(text: str) -> str:
     return flat
 
 
-def table(rows: Sequence[Sequence[object]]) -> str:
+def as_csv(rows: Sequence[Sequence[object]], separator: str = ",") -> str:
     """Rows as CSV, each cell guarded."""
     out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows([[guarded(str(cell)) for cell in row] for row in rows])
+    csv.writer(out, delimiter=separator, lineterminator="\n").writerows(
+        [[guarded(str(cell)) for cell in row] for row in rows]
+    )
     return out.getvalue()
 
 
@@ -37,57 +40,86 @@ def number(value: float) -> str:
     return f"{round(value, 2):g}"
 
 
-def filled(book: Path, result: Result, column: str = "Tile by Tile") -> tuple[str, list[str]]:
-    """Canvas's grade book or Moodle's worksheet with the scores of the class, and the names of learners who have no row in it.
+@dataclass(frozen=True)
+class Filled:
+    """A grade book with scores in it, and a line for everything that the instructor should know about it."""
 
-    Rows of ungraded learners, and of people who are not in the class, keep what they have. Canvas's `column` is found by its name,
+    text: str
+    notes: tuple[str, ...]
+
+
+def filled(book: Path, result: Result, column: str = "Tile by Tile") -> Filled:
+    """Canvas's grade book or Moodle's worksheet with the scores of the class, scaled to the points that it gives the assignment.
+
+    Rows of people who are ungraded, in doubt or not in the class keep what they have. Canvas's `column` is found by its name,
     with or without the number behind it, or added. Raises FileNotFoundError, GradeBookError.
     """
     try:
-        rows = list(csv.reader(io.StringIO(book.read_text("utf-8-sig"))))
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise GradeBookError(f"{book} is not a CSV in UTF-8: {error}") from None
-    heads = [head.strip() for head in rows[0]] if rows else []
-    if "Student" in heads and "ID" in heads:
-        left = _canvas(rows, heads, result, column)
-    elif "Identifier" in heads and "Grade" in heads:
-        left = _moodle(rows, heads, result)
+        table = read_table(book)
+    except RosterError as error:
+        raise GradeBookError(str(error)) from None
+    if "student" in table.heads and "id" in table.heads:
+        notes = _canvas(table, result, column)
+    elif table.column("identifier", "id") is not None and "grade" in table.heads:
+        notes = _moodle(table, result)
     else:
         raise GradeBookError(
             f"{book} is neither Canvas's grade book (Student, ID, …) nor Moodle's worksheet (Identifier, …, Grade)"
         )
-    return table(rows), left
+    return Filled(as_csv(table.rows, table.separator), tuple(notes))
 
 
-def _canvas(rows: list[list[str]], heads: list[str], result: Result, column: str) -> list[str]:
+def _canvas(table: Table, result: Result, column: str) -> list[str]:
     named = re.compile(rf"{re.escape(column)}( \(\d+\))?")
-    at = next((n for n, head in enumerate(heads) if named.fullmatch(head)), None)
+    at = next((n for n, head in enumerate(table.rows[0]) if named.fullmatch(head.strip())), None)
     if at is None:
-        at = len(heads)
-        rows[0].append(guarded(column))
-    most = max((one.max_score for one in result.submissions), default=0.0)
-    wanted = [heads.index(head) for head in ("ID", "SIS User ID", "SIS Login ID", "Student") if head in heads]
-    body = []
-    for row in rows[1:]:
-        if row and row[0].strip().casefold().startswith("points possible"):
-            _set_cell(row, at, row[at] if len(row) > at and row[at].strip() else number(most))
+        at = len(table.heads)
+        table.rows[0].append(guarded(column))
+    most = _most(result)
+    wanted = [
+        table.heads.index(head) for head in ("id", "sis user id", "sis login id", "student") if head in table.heads
+    ]
+    body, possible = [], most
+    for row in table.rows[1:]:
+        if row[0].strip().casefold().startswith("points possible"):
+            cell = row[at].strip() if len(row) > at else ""
+            possible = _points(cell, column) if cell else most
+            _set_cell(row, at, cell or number(most))
         elif any(row):
             body.append(row)
-    return _fill(body, lambda row: [row[n] for n in wanted], at, result)
+    notes = _fill(body, lambda row: [row[n] for n in wanted if n < len(row)], at, result, lambda row: possible)
+    scaled = f"scaled from {number(most)} points to the {number(possible)} that {column} has in Canvas"
+    return [scaled, *notes] if possible != most else notes
 
 
-def _moodle(rows: list[list[str]], heads: list[str], result: Result) -> list[str]:
-    identifier, grade = heads.index("Identifier"), heads.index("Grade")
-    most = heads.index("Maximum Grade") if "Maximum Grade" in heads else None
-    others = [heads.index(head) for head in ("ID number", "Email address", "Full name") if head in heads]
+def _points(cell: str, column: str) -> float:
+    """What an assignment is worth in Canvas. Raises GradeBookError."""
+    points = _float(cell)
+    if points <= 0:
+        raise GradeBookError(
+            f"{column} has {cell!r} as its points possible: choose the assignment's column with --column, "
+            "or give it points in Canvas and export again"
+        )
+    return points
+
+
+def _moodle(table: Table, result: Result) -> list[str]:
+    identifier, grade, most = table.column("identifier", "id"), table.column("grade"), table.column("maximum grade")
+    others = [table.heads.index(head) for head in ("id number", "email address", "full name") if head in table.heads]
+    assert identifier is not None
+    assert grade is not None
 
     def names(row: Sequence[str]) -> list[str]:
-        return [row[identifier].rpartition(" ")[2], *(row[n] for n in others)]
+        return [participant(row[identifier]), *(row[n] for n in others if n < len(row))]
 
     def maximum(row: Sequence[str]) -> float:
         return _float(row[most]) if most is not None and len(row) > most else 0.0
 
-    return _fill([row for row in rows[1:] if any(row)], names, grade, result, maximum)
+    return _fill([row for row in table.rows[1:] if any(row)], names, grade, result, maximum)
+
+
+def _most(result: Result) -> float:
+    return max((one.max_score for one in result.submissions), default=0.0)
 
 
 def _float(text: str) -> float:
@@ -107,24 +139,32 @@ def _fill(
     names: Callable[[Sequence[str]], list[str]],
     at: int,
     result: Result,
-    maximum: Callable[[Sequence[str]], float] = lambda row: 0.0,
+    maximum: Callable[[Sequence[str]], float],
 ) -> list[str]:
-    """Fill in the rows; returns who has none. `maximum` is a row's maximum grade, 0 if the grade book has none."""
-    by_id = {submission.learner.id: submission for submission in result.submissions}
-    roster = Roster([submission.learner for submission in result.submissions])
-    matched: set[str] = set()
-    for row in rows:
-        person = roster.find([name.strip() for name in names(row) if name.strip()])
-        if person is None:
+    """Fill in the rows; returns what to say. `maximum` is a row's maximum grade, 0 if the grade book has none."""
+    by_id = {one.learner.id: one for one in result.submissions if one.status != "unmatched"}
+    owners = [tuple(name.strip() for name in names(row) if name.strip()) for row in rows]
+    matches = Roster([one.learner for one in by_id.values()]).match(filter(None, owners))
+    doubtful = {candidate for one in result.submissions for candidate in one.candidates}
+    kept, alike, here = list[str](), list[str](), set[str]()
+    for row, owner in zip(rows, owners, strict=True):
+        match = matches.get(owner, Match())
+        if match.candidates:
+            kept.append(owner[-1])
+        if match.person is None:
             continue
-        matched.add(person.id)
-        submission = by_id[person.id]
-        if submission.status == "ungraded":
+        one = by_id[match.person.id]
+        here.add(one.learner.id)
+        if match.by_likeness:
+            alike.append(f"{owner[-1]} is {name_of(one.learner)}")
+        if one.status == "ungraded" or (one.status == "missing" and one.learner.id in doubtful):
+            kept.append(name_of(one.learner))
             continue
         most = maximum(row)
-        worth = submission.score * most / submission.max_score if most and submission.max_score else submission.score
-        _set_cell(row, at, number(worth))
-    return [name_of(one.learner) for one in result.submissions if one.learner.id not in matched]
+        _set_cell(row, at, number(one.score * most / one.max_score if most and one.max_score else one.score))
+    away = [name_of(one.learner) for one in result.submissions if one.learner.id not in here]
+    said = {"matched by likeness": alike, "left as they were": kept, "not in the grade book": away}
+    return [f"{words}: {', '.join(people)}" for words, people in said.items() if people]
 
 
 def name_of(person: Person) -> str:
@@ -144,4 +184,4 @@ def scores_csv(result: Result) -> str:
         rows.append(
             [who.id, who.name, who.email, who.section, submission.status, total, most, submission.review, *scores]
         )
-    return table(rows)
+    return as_csv(rows)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -152,9 +153,13 @@ def gradescope_submitters(text: str) -> Mapping[str, tuple[str | None, list[tupl
     except yaml.YAMLError:
         return {}
     submissions = {}
+    handed = Counter(person.get(":name") for about in export.values() for person in about.get(":submitters") or ())
     for folder, about in export.items():
-        people = about.get(":submitters") or [{}]
-        names = [tuple(filter(None, map(person.get, (":sid", ":email", ":name")))) or (folder,) for person in people]
+        names = []
+        for person in about.get(":submitters") or [{}]:
+            known = tuple(filter(None, map(person.get, (":sid", ":email", ":name"))))
+            alone = len(known) > 1 or handed[person.get(":name")] == 1  # two people may be called the same
+            names.append(known if known and alone else (folder, *known))
         submissions[folder] = (about.get(":created_at"), names)
     return submissions
 

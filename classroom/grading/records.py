@@ -27,22 +27,31 @@ class Kernel(Record, frozen=True, kw_only=True):
 
 
 class Learner(Record, frozen=True, kw_only=True):
-    """What one learner handed in. `returned_as` is the platform's name for them in a zip of feedback."""
+    """What one learner handed in. `returned_as` is the platform's name for them in a zip of feedback.
+
+    `matched` is the name that was only like theirs. Whoever is in doubt has `candidates`: the ids of people it may be.
+    """
 
     person: Person
     on_roster: bool
     returned_as: str
+    matched: str = ""
+    candidates: tuple[str, ...] = ()
     files: tuple[HandedIn, ...] = ()
     kernels: tuple[Kernel, ...] = ()
     unread: tuple[Unread, ...] = ()
 
 
 class Collected(Record, frozen=True, kw_only=True):
-    """`collected/v1`: everyone on the roster, and everyone who handed in. `unread` are files that belong to nobody."""
+    """`collected/v1`: everyone on the roster, and everyone who handed in. `unread` are files that belong to nobody.
+
+    `platform` is the learning platform whose ids the roster has, if any.
+    """
 
     schema: Literal["collected/v1"] = "collected/v1"
     source: str
     layout: str
+    platform: str = ""
     puzzles: tuple[str, ...]
     learners: tuple[Learner, ...]
     unread: tuple[Unread, ...] = ()

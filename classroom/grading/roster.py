@@ -1,11 +1,18 @@
-"""Who is in the class: your own CSV, or one that a learning platform exports."""
+"""Who is in the class: your own CSV, or one that a learning platform exports; and which of them a name belongs to.
+
+A name belongs to a person as it is written, or else by likeness if it is the only one that is like that person. Nothing is guessed.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
+import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from checker.api.grading import Person
@@ -18,52 +25,121 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "email": ("email", "email address", "e-mail"),
     "section": ("section", "group", "groups", "sections"),
     "login": (
-        "login",
-        "sis login id",
-        "username",
-        "user name",
-        "github_username",
-        "github",
-        "integration id",
-        "sis user id",
+        *("login", "sis login id", "username", "user name", "github_username", "github", "integration id"),
+        *("sis user id", "id number"),
     ),
 }
 """The names of each field, in lower case, the best first."""
+WORDS: Mapping[str, tuple[str, ...]] = {
+    "identifier": ("identificador", "identifiant"),
+    "full name": ("vollständiger name", "nombre completo", "nom complet"),
+    "email address": (
+        *("e-mail-adresse", "dirección de correo", "dirección email", "correo electrónico"),
+        *("adresse de courriel", "adresse e-mail"),
+    ),
+    "id number": ("id-nummer", "matrikelnummer", "número de id", "numéro d'identification", "numéro d’identification"),
+    "grade": ("bewertung", "calificación", "note"),
+    "maximum grade": ("bestwertung", "calificación máxima", "calificación más alta", "note maximale", "note maximum"),
+    "first name": ("vorname", "nombre", "prénom"),
+    "last name": ("nachname", "apellido(s)", "apellidos", "nom", "nom de famille"),
+    "group": ("gruppe", "grupo", "groupe"),
+}
+"""Moodle's heads in English, each in German, Spanish and French."""
+_ENGLISH = {word: english for english, words in WORDS.items() for word in words}
+_PARTICIPANT = re.compile(r"(?:Participant|Teilnehmer/in|Participante) ?(\d+)")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 _ROWS_OF_PLATFORMS = ("points possible", "student, test", "student test")
 
 
 class RosterError(ValueError):
-    """The file cannot be read as a roster; the message says what to do."""
+    """A table of people cannot be read; the message says what to do."""
 
 
 def normal(name: str) -> str:
     """A name as platforms write it into file names: lower-case letters and digits only."""
-    return "".join(c for c in name.casefold() if c.isalnum())
+    return "".join(c for c in _written(name).casefold() if c.isalnum())
+
+
+def _written(name: str) -> str:
+    return unicodedata.normalize("NFC", name.strip())
+
+
+@dataclass(frozen=True)
+class Match:
+    """Whom a name belongs to, if anybody. Where that is in doubt, `candidates` are the ids of the people it may mean."""
+
+    person: Person | None = None
+    by_likeness: bool = False
+    candidates: tuple[str, ...] = ()
 
 
 class Roster:
-    """People by every name that a platform may use for them. A name that two people share matches neither."""
+    """People by every name that a platform may use for them. `platform` is the one whose ids they have, if any."""
 
-    def __init__(self, people: Iterable[Person]) -> None:
-        self.people = tuple(people)
-        self._known: dict[str, Person | None] = {}
-        for person in self.people:
-            for name in dict.fromkeys(normal(name) for name in _names(person)):
-                if name:
-                    self._known[name] = None if name in self._known else person
-        for person in self.people:  # an id wins over somebody else's name
-            self._known[normal(person.id)] = person
+    def __init__(self, people: Iterable[Person], platform: str = "") -> None:
+        self.people, self.platform = tuple(people), platform
+        self._ids = {_written(person.id): person for person in self.people}
+        self._exact = _index(self.people, _written)
+        self._alike = _index(self.people, normal)
 
-    def find(self, names: Sequence[str]) -> Person | None:
-        """The person whom the first known name belongs to."""
-        return next((person for name in names if (person := self._known.get(normal(name)))), None)
+    def match(
+        self,
+        owners: Iterable[tuple[str, ...]],
+        *,
+        platform: str = "",
+        files: bool = False,
+        settled: Mapping[str, str] | None = None,
+    ) -> dict[tuple[str, ...], Match]:
+        """Whom each owner's names belong to, the best name first. Two owners are never alike the same person.
 
-    def owner_of_file(self, stem: str) -> Person | None:
-        """The person whose name a file's name is, or begins with: ``anna_row_softmax``."""
-        parts = re.split(r"([_\-. ]+)", stem)
-        tries = ["".join(parts[: n + 1]) for n in range(min(len(parts), 12) - 1, -1, -2)]
-        return self.find(tries)
+        An id of the roster's own `platform` is somebody else's, however alike the names are, if it is not on the roster.
+        In names of `files` a person's name may be followed by more: ``anna_final``. `settled` gives the ids of owners by
+        their best names, empty for nobody. Raises RosterError for an id that is not on the roster.
+        """
+        settled = settled or {}
+        if unknown := sorted({*settled.values()} - {*self._ids, ""}):
+            raise RosterError(f"nobody on the roster has the id {', '.join(unknown)}")
+        matches, alike = dict[tuple[str, ...], Match](), dict[tuple[str, ...], tuple[Person, ...]]()
+        for names in dict.fromkeys(owners):
+            found = self._named(names)
+            if names[0] in settled:
+                matches[names] = Match(self._ids.get(settled[names[0]]))
+            elif len(found) == 1:
+                matches[names] = Match(found[0])
+            else:
+                alike[names] = found or self._like(names, files)
+        sure_ones = (match.person for match in matches.values() if match.person is not None)
+        claims = Counter(person.id for person in [*sure_ones, *itertools.chain(*alike.values())])
+        foreign = bool(self.platform) and self.platform == platform
+        for names, people in alike.items():
+            sure = len(people) == 1 and claims[people[0].id] == 1 and not foreign
+            matches[names] = (
+                Match(people[0], by_likeness=True) if sure else Match(candidates=tuple(person.id for person in people))
+            )
+        return matches
+
+    def _named(self, names: Sequence[str]) -> tuple[Person, ...]:
+        """The people that a name is written like; an id is one person's."""
+        for name in map(_written, names):
+            if name in self._ids:
+                return (self._ids[name],)
+        return next((found for name in names if (found := self._exact.get(_written(name)))), ())
+
+    def _like(self, names: Sequence[str], files: bool) -> tuple[Person, ...]:
+        for name in map(normal, names):
+            if name and name in self._alike:
+                return self._alike[name]
+        parts = re.split(r"([_\-. ]+)", names[0]) if files else []
+        starts = ("".join(parts[:n]) for n in range(min(len(parts), 12) - 2, 0, -2))
+        return next((found for start in starts if (found := self._alike.get(normal(start)))), ())
+
+
+def _index(people: Iterable[Person], key: Callable[[str], str]) -> dict[str, tuple[Person, ...]]:
+    found: dict[str, dict[str, Person]] = defaultdict(dict)
+    for person in people:
+        for name in _names(person):
+            found[key(name)][person.id] = person
+    return {name: tuple(some.values()) for name, some in found.items() if name}
 
 
 def _names(person: Person) -> Iterable[str]:
@@ -74,30 +150,88 @@ def _names(person: Person) -> Iterable[str]:
         yield " ".join([*words[1:], words[0]])
 
 
-def read_roster(path: Path) -> Roster:
-    """Raises FileNotFoundError, and RosterError for a file without a column of names or ids."""
+# ------------------------------------------------------------------------------------------------------------------- tables
+
+
+@dataclass(frozen=True)
+class Table:
+    """A CSV: its heads in lower case and English, its rows as they are (the heads among them), and what separates cells."""
+
+    heads: list[str]
+    rows: list[list[str]]
+    separator: str
+
+    def column(self, *names: str) -> int | None:
+        """The first column that has one of these heads."""
+        return next((self.heads.index(name) for name in names if name in self.heads), None)
+
+
+def read_table(path: Path) -> Table:
+    """A CSV as spreadsheets save it: with commas, semicolons or tabs, in UTF-8, UTF-16 or Windows' Latin. Raises RosterError."""
+    data = path.read_bytes()
     try:
-        text = path.read_text("utf-8-sig")
-    except UnicodeDecodeError:
-        raise RosterError(f"{path} is not a CSV in UTF-8: save it as one") from None
-    rows = list(csv.reader(io.StringIO(text)))
+        text = _decoded(data)
+        first = text.lstrip("\r\n").split("\n")[0]
+        separator = max(",;\t", key=first.count)
+        rows = [row for row in csv.reader(io.StringIO(text), delimiter=separator) if row]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise RosterError(f"{path} cannot be read as a CSV: {error}. Save it as CSV in UTF-8") from None
+    if rows and rows[0][0].startswith("sep="):
+        del rows[0]
     if not rows:
         raise RosterError(f"{path} is empty")
-    heads = [head.strip().casefold() for head in rows[0]]
+    heads = [unicodedata.normalize("NFC", head.strip().casefold()) for head in rows[0]]
+    return Table([_ENGLISH.get(head, head) for head in heads], rows, separator)
+
+
+def _decoded(data: bytes) -> str:
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return data.decode("utf-16")
+    if b"\0" in data[:200]:
+        return data.decode("utf-16-le" if data[1:2] == b"\0" else "utf-16-be")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("cp1252")
+
+
+def read_roster(path: Path) -> Roster:
+    """Raises FileNotFoundError, and RosterError for a file without a column of names or ids."""
+    table = read_table(path)
+    heads = table.heads
     columns = {field: [heads.index(n) for n in names if n in heads] for field, names in COLUMNS.items()}
+    platform = ""
     if "id" in heads and "student" in heads:  # Canvas: its own number, by which it names files
-        columns["id"] = [heads.index("id")]
+        columns["id"], platform = [heads.index("id")], "canvas"
     if not (columns["id"] or columns["email"] or columns["name"]):
-        raise RosterError(f"{path} needs a column called id, email or name; it has {', '.join(rows[0])[:200]}")
+        raise RosterError(f"{path} needs a column called id, email or name; it has {', '.join(table.rows[0])[:200]}")
     people: dict[str, Person] = {}
-    for row in rows[1:]:
+    for row in table.rows[1:]:
         person = _person([*row, *[""] * (len(heads) - len(row))], columns)
         if person is None:
             continue
         if person.id in people:
             raise RosterError(f"{path} lists {person.id} twice")
         people[person.id] = person
-    return Roster(people.values())
+        if _PARTICIPANT.fullmatch(row[columns["id"][0]].strip() if columns["id"] else ""):
+            platform = "moodle"
+    return Roster(people.values(), platform)
+
+
+def read_matches(path: Path) -> dict[str, str]:
+    """Who handed in under which name, as the file ``unmatched.csv`` of a run has it once its column `id` is filled in."""
+    table = read_table(path)
+    name, identifier = table.column("handed_in"), table.column("id")
+    if name is None or identifier is None:
+        raise RosterError(f"{path} needs the columns handed_in and id")
+    wide = [[*row, *[""] * len(table.heads)] for row in table.rows[1:]]
+    return {row[name].strip(): row[identifier].strip() for row in wide if row[name].strip()}
+
+
+def participant(identifier: str) -> str:
+    """Moodle's number of a participant, by which it names folders; anything else as it is."""
+    found = _PARTICIPANT.fullmatch(identifier.strip())
+    return found[1] if found else identifier
 
 
 def _person(row: Sequence[str], columns: Mapping[str, Sequence[int]]) -> Person | None:
@@ -112,10 +246,9 @@ def _person(row: Sequence[str], columns: Mapping[str, Sequence[int]]) -> Person 
     identifier = cell("id") or cell("email") or name
     if not identifier:
         return None
-    moodle = re.fullmatch(r"(?:Participant|Teilnehmer/in) ?(\d+)", identifier)
     logins = [row[at] for at in columns["login"] if row[at]]
     return Person(
-        id=moodle[1] if moodle else identifier,
+        id=participant(identifier),
         name=name,
         email=cell("email"),
         section=cell("section"),

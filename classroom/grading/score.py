@@ -91,29 +91,36 @@ class _Scorer:
         self.verdicts: dict[str, StoredVerdict] = {}
         self.sources: dict[str, tuple[KernelSource, str]] = {}
 
+        self._worths = sorted(filter(None, map(self.worth, puzzles)))
+        self._left_out = min(policy.drop_lowest, max(len(self._worths) - 1, 0))
+
     def worth(self, puzzle: Puzzle) -> float:
         return float(self.policy.puzzles.get(puzzle.name, puzzle.points))
 
     def submission(self, learner: Learner) -> Submission:
         results = self._dropped([self._puzzle(learner, puzzle) for puzzle in self.puzzles])
         counted = [result for result in results if not result.dropped]
+        most = sum(result.max_score for result in counted)
+        whole = sum(self._worths[self._left_out :])  # the same for everyone, whatever is dropped
         return Submission(
             learner=learner.person,
             status=_row_status(learner, results),
-            score=round(sum(result.score for result in counted), 2),
-            max_score=round(sum(result.max_score for result in counted), 2),
+            score=round(sum(result.score for result in counted) * whole / most, 2) if most else 0.0,
+            max_score=round(whole, 2),
             puzzles=tuple(results),
             files=learner.files,
             unread=learner.unread,
             on_roster=learner.on_roster,
             returned_as=learner.returned_as,
+            matched=learner.matched,
+            candidates=learner.candidates,
         )
 
     def _dropped(self, results: list[PuzzleResult]) -> list[PuzzleResult]:
         """Mark the puzzles that the policy leaves out of the sum: those with the lowest share of their points."""
         worth = [n for n, result in enumerate(results) if result.max_score]
-        lowest = sorted(worth, key=lambda n: (results[n].score / results[n].max_score, n))
-        lowest = lowest[: min(self.policy.drop_lowest, max(len(worth) - 1, 0))]
+        lowest = sorted(worth, key=lambda n: (results[n].score / results[n].max_score, -results[n].max_score, n))
+        lowest = lowest[: self._left_out]
         return [changed(result, dropped=True) if n in lowest else result for n, result in enumerate(results)]
 
     def _puzzle(self, learner: Learner, puzzle: Puzzle) -> PuzzleResult:
@@ -194,6 +201,8 @@ class _Scorer:
 def _row_status(learner: Learner, results: Sequence[PuzzleResult]) -> RowStatus:
     if any(result.status == "infra_error" for result in results):
         return "ungraded"
+    if learner.candidates:
+        return "unmatched"
     if not (learner.files or learner.unread or learner.kernels):
         return "missing"
     if not any(kernel.source for kernel in learner.kernels) and (learner.unread or learner.kernels):

@@ -9,7 +9,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -41,9 +41,10 @@ from checker.api.grading import (
     resolve_device,
     status_text,
     words,
+    write_atomically,
 )
 from classroom.grading import collect as collecting
-from classroom.grading.gradebook import GradeBookError, name_of
+from classroom.grading.gradebook import GradeBookError, as_csv, name_of
 from classroom.grading.gradescope import write_results
 from classroom.grading.judge_process import GpuPool, visible_gpus
 from classroom.grading.judging import (
@@ -61,7 +62,7 @@ from classroom.grading.keys import Setting, secret_id
 from classroom.grading.layouts import Layout, Place
 from classroom.grading.policy import Policy, PolicyError, read_policy
 from classroom.grading.records import Collected, Fault, StoredVerdict
-from classroom.grading.roster import Roster, RosterError, read_roster
+from classroom.grading.roster import Roster, RosterError, read_matches, read_roster
 from classroom.grading.score import score
 from classroom.grading.store import RunFolder
 from classroom.grading.written import write_report
@@ -103,16 +104,22 @@ class Judging:
 
 
 def collect(
-    path: Path, roster_file: Path | None, assignment: str | None, requested: Sequence[str], output: Path
+    path: Path,
+    roster_file: Path | None,
+    assignment: str | None,
+    requested: Sequence[str],
+    output: Path,
+    match_file: Path | None,
 ) -> int:
     """Find out who handed in what."""
     puzzles = [puzzle_named(name, "collect") for name in dict.fromkeys(requested)] or list(LADDER)
     try:
         roster = read_roster(roster_file) if roster_file else None
+        settled = read_matches(match_file) if match_file else {}
+        with Reader() as reader:
+            collected, sources = _collection(path, puzzles, reader, roster, assignment, settled)
     except RosterError as error:
         raise UsageError(str(error)) from None
-    with Reader() as reader:
-        collected, sources = _collection(path, puzzles, reader, roster, assignment)
     if not collected.learners:
         raise UsageError(f"{path} holds nothing that was handed in, and there is no roster")
     if not requested:
@@ -124,11 +131,16 @@ def collect(
 
 
 def _collection(
-    path: Path, puzzles: Sequence[Puzzle], reader: Reader, roster: Roster | None, assignment: str | None = None
+    path: Path,
+    puzzles: Sequence[Puzzle],
+    reader: Reader,
+    roster: Roster | None,
+    assignment: str | None = None,
+    settled: Mapping[str, str] | None = None,
 ) -> tuple[Collected, dict[str, KernelSource]]:
     """Raises UsageError where `assignment` has to choose one of several."""
     try:
-        return collecting.collect(path, puzzles, reader, roster=roster, assignment=assignment)
+        return collecting.collect(path, puzzles, reader, roster=roster, assignment=assignment, settled=settled)
     except collecting.SeveralAssignments as error:
         raise UsageError(f"{error}, with --assignment NAME") from None
 
@@ -143,7 +155,9 @@ def _print_collected(collected: Collected, folder: RunFolder) -> None:
     learners = collected.learners
     nothing = [x for x in learners if not (x.files or x.unread or x.kernels)]
     unreadable = [x for x in learners if not any(k.source for k in x.kernels) and x not in nothing]
-    strangers = [x for x in learners if not x.on_roster]
+    strangers = [x for x in learners if not x.on_roster and not x.candidates]
+    doubtful = [x for x in learners if x.candidates]
+    alike = ", ".join(f"{one_line(x.matched)} is {one_line(name_of(x.person))}" for x in learners if x.matched)
     kernels = sum(len(x.kernels) for x in learners)
     print(f"{collected.layout}: {len(learners)} learners, {kernels} kernels of {len(collected.puzzles)} puzzles")
     if nothing:
@@ -152,6 +166,13 @@ def _print_collected(collected: Collected, folder: RunFolder) -> None:
         print(f"handed in no kernel that could be read: {_names(x.person for x in unreadable)}")
     if strangers and len(strangers) < len(learners):
         print(f"not on the roster: {_names(x.person for x in strangers)}")
+    if alike:
+        print(f"matched by likeness: {alike}")
+    if doubtful:
+        print(f"unmatched, because they may be several people: {_names(x.person for x in doubtful)}")
+        rows = [[x.person.id, "", " or ".join(x.candidates)] for x in doubtful]
+        write_atomically(folder.unmatched, as_csv([["handed_in", "id", "candidates"], *rows]))
+        print(f"Fill in the column id of {folder.unmatched}, empty for nobody, and collect again with --match FILE.")
     unread = sum(len(x.unread) for x in learners) + len(collected.unread)
     print(
         f"{unread} files were not read. Look at {folder.path / 'collected.json'}, then: {COMMAND} judge {folder.path}"
@@ -274,7 +295,8 @@ def watch(run: Path, judging: Judging, watched: Path, policy_file: Path | None) 
     """Collect, judge and score whenever the watched folder has changed, until Ctrl-C."""
     folder, setting, seen = RunFolder(run), judging.setting(), None
     before = _collected(folder) if (folder.path / "collected.json").exists() else None
-    roster = Roster([learner.person for learner in before.learners if learner.on_roster] if before else ())
+    people = [learner.person for learner in before.learners if learner.on_roster] if before else []
+    roster = Roster(people, before.platform if before else "")
     puzzles = _puzzles(before) if before else list(LADDER)
     policy = _policy(policy_file)
     folder.keep_setting(setting)

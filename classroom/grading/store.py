@@ -44,6 +44,11 @@ class RunFolder:
         write(self.path / "setting.json", setting)
 
     @property
+    def unmatched(self) -> Path:
+        """Who handed in under a name that may be several people's: a table to fill in."""
+        return self.path / "unmatched.csv"
+
+    @property
     def report(self) -> Path:
         return self.path / "report"
 

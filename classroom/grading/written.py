@@ -10,7 +10,16 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from checker.api.grading import PUZZLES, Result, Submission, film_of_failure, source_of, write, write_atomically
+from checker.api.grading import (
+    PUZZLES,
+    Result,
+    Submission,
+    film_of_failure,
+    one_line,
+    source_of,
+    write,
+    write_atomically,
+)
 from classroom.grading.anonymous import anonymous
 from classroom.grading.gradebook import filled, scores_csv
 from classroom.grading.gradescope import gradescope
@@ -38,11 +47,10 @@ def write_report(
     target = folder.report / "anonymous" if without_names else folder.report
     lines = []
     if gradebook is not None:
-        text, missing = filled(gradebook, result, column)
-        write_atomically(target / gradebook.name, text)
+        book = filled(gradebook, result, column)
+        write_atomically(target / gradebook.name, book.text)
         lines.append(f"{target / gradebook.name}: the grade book, ready to import")
-        if missing:
-            lines.append(f"not in the grade book: {', '.join(missing)}")
+        lines += map(one_line, book.notes)
     collected = folder.collected
     archive_or_none = contextlib.nullcontext() if without_names else _zip_at(target / "feedback.zip")
     with archive_or_none as archive:

@@ -11,11 +11,21 @@ import msgspec
 import pytest
 
 from checker.judge.result import Person, read, schema, write
-from classroom.grading.collect import SeveralAssignments
+from checker.submission.reader import Reader
+from classroom.grading.collect import SeveralAssignments, collect
 from classroom.grading.layouts import layout_of
 from classroom.grading.records import Collected
-from classroom.grading.roster import Roster, RosterError
-from tests.classroom.grading.classes import CANVAS_BOOK, by_id, collected, laid_out, notebook, roster_of, zipped
+from classroom.grading.roster import Roster, RosterError, read_roster
+from tests.classroom.grading.classes import (
+    CANVAS_BOOK,
+    VECTOR_ADD,
+    by_id,
+    collected,
+    laid_out,
+    notebook,
+    roster_of,
+    zipped,
+)
 from tests.classroom.grading.conftest import RIGHT, UNMASKED
 
 
@@ -121,7 +131,7 @@ def test_files_of_one_learner_are_merged_and_odd_ones_are_listed(tmp_path: Path)
     found = collected(folder, roster)
     learners = by_id(found)
     kernels = {name: len(one.kernels) for name, one in learners.items()}
-    assert kernels == {"anna": 3, "finn": 0, "gus": 0, "zoe": 1, "mallory": 0}
+    assert kernels == {"anna": 2, "finn": 0, "gus": 0, "zoe": 1, "_anna": 1, "mallory": 0}
     assert learners["zoe"].kernels[0].file == "zoe.zip/work/one.zip/two.py"
     reasons = {name: [unread.reason for unread in one.unread] for name, one in learners.items()}
     assert reasons == {
@@ -129,11 +139,28 @@ def test_files_of_one_learner_are_merged_and_odd_ones_are_listed(tmp_path: Path)
         "finn": ["other_kind"],
         "gus": ["empty"],
         "zoe": ["other_kind"],
+        "_anna": [],
         "mallory": ["unsafe"],
     }
     write(tmp_path / "collected.json", found)
     jsonschema.validate(json.loads(msgspec.json.encode(found)), schema(Collected))
     assert read(tmp_path / "collected.json", Collected) == found
+
+
+def test_rosters_are_read_as_spreadsheets_save_them(tmp_path: Path) -> None:
+    """With semicolons and tabs, in Windows' Latin and UTF-16; Moodle's worksheets in German, Spanish and French."""
+    for head, encoding in (
+        ("id;name;email\n7;Zoë Müller;z@x.edu\n", "cp1252"),
+        ("sep=;\nid;name;email\n7;Zoë Müller;z@x.edu\n", "utf-8-sig"),
+        ("id\tname\temail\n7\tZoë Müller\tz@x.edu\n", "utf-16"),
+        ("id,name,email\n7,Zoë Müller,z@x.edu\n", "utf-16-le"),
+        ('ID;"Vollständiger Name";E-Mail-Adresse;Bewertung\nTeilnehmer/in 7;"Zoë Müller";z@x.edu;\n', "utf-8"),
+        ('Identificador,"Nombre completo","Dirección de correo"\n"Participante 7",Zoë Müller,z@x.edu\n', "utf-8"),
+        ('Identifiant,"Nom complet","Adresse de courriel"\n"Participant 7",Zoë Müller,z@x.edu\n', "cp1252"),
+    ):
+        (tmp_path / "roster.csv").write_bytes(head.encode(encoding))
+        (person,) = read_roster(tmp_path / "roster.csv").people
+        assert (person.id, person.name, person.email) == ("7", "Zoë Müller", "z@x.edu"), head
 
 
 def test_rosters_of_platforms_are_read_and_other_files_are_refused(tmp_path: Path) -> None:
@@ -149,8 +176,59 @@ def test_rosters_of_platforms_are_read_and_other_files_are_refused(tmp_path: Pat
             roster_of(tmp_path, text)
 
 
-def test_a_name_that_two_people_share_matches_neither() -> None:
-    names = ("Anna Smith", "Smith, Anna", "Bob Li")
+ALIKE = (
+    *(("j.smith", "jsmith"), ("1-12", "11-2"), ("ann-lee", "annlee"), ("O'Neil", "ONeil"), ("anna", "Anna")),
+    *(("max_m", "maxm"), ("Jose\u0301", "Jose")),
+)
+"""Pairs of people whose names are the same letters and digits, but for an accent in one of them."""
+
+
+def test_people_whose_names_are_alike_are_never_one(tmp_path: Path) -> None:
+    """Without a roster; with one that has them all; with one that has the first of each pair."""
+    everyone = [name for pair in ALIKE for name in pair]
+    folder = laid_out(tmp_path / "class", {f"{name}/vector_add.py": RIGHT for name in everyone})
+    assert sorted(by_id(collected(folder))) == sorted(everyone)
+    whole = collected(folder, Roster([Person(id=name) for name in everyone])).learners
+    assert [(one.on_roster, len(one.kernels), one.matched) for one in whole] == [(True, 1, "")] * len(everyone)
+    half = by_id(collected(folder, Roster([Person(id=first) for first, _ in ALIKE])))
+    assert all(len(one.kernels) == 1 for one in half.values())
+    assert {name: half[name].candidates for _, name in ALIKE} == {b: (a,) for a, b in ALIKE[:-1]} | {"Jose": ()}
+
+
+def test_a_name_that_is_like_one_person_s_is_theirs_and_any_other_is_in_doubt(tmp_path: Path) -> None:
+    names = ("Anna Smith", "Smith, Anna", "Bob Li", "Eve O'Neil", "Max Klein")
     roster = Roster([Person(id=str(n), name=name) for n, name in enumerate(names, 1)])
-    assert roster.find(["smithanna"]) is None
-    assert roster.find(["libob"]) == Person(id="3", name="Bob Li")
+    folders = ("smithanna", "LiBob", "eveoneil", "eve-oneil", "max klein_final", "zoe")
+    folder = laid_out(tmp_path / "class", {f"{name}/vector_add.py": RIGHT for name in folders})
+    found = by_id(collected(folder, roster))
+    assert {one.person.name: one.matched for one in found.values() if one.matched} == {
+        "Bob Li": "LiBob",
+        "Max Klein": "max klein_final",
+    }
+    doubtful = {name: one.candidates for name, one in found.items() if not one.on_roster}
+    assert doubtful == {"smithanna": ("1", "2"), "eveoneil": ("4",), "eve-oneil": ("4",), "zoe": ()}
+    with Reader() as reader:
+        settled = {"smithanna": "2", "eveoneil": "4", "eve-oneil": ""}
+        again = by_id(collect(folder, [VECTOR_ADD], reader, roster=roster, settled=settled)[0])
+        assert {name: len(one.kernels) for name, one in again.items()} == {
+            "1": 0,
+            "2": 1,
+            "3": 1,
+            "4": 1,
+            "5": 1,
+            "eve-oneil": 1,
+            "zoe": 1,
+        }
+        with pytest.raises(RosterError, match="nobody on the roster has the id 7"):
+            collect(folder, [VECTOR_ADD], reader, roster=roster, settled={"zoe": "7"})
+
+
+def test_a_platform_s_own_number_is_not_overruled_by_a_name_like_it(tmp_path: Path) -> None:
+    """Two people called Anna Smith, of whom the roster has one: Canvas names both folders alike, with different numbers."""
+    folder = laid_out(tmp_path / "class", {"smithanna_555_9001_a.py": RIGHT, "jonesbob_102_9002_a.py": RIGHT})
+    found = by_id(collected(folder, roster_of(tmp_path, CANVAS_BOOK)))
+    assert (found["101"].kernels, found["555"].candidates) == ((), ("101",))
+    text = GRADESCOPE.replace("Bob Jones\n    :sid: '1002'", "Carol Le")
+    layout = layout_of(["submission_11/a.py", "submission_12/a.py"], gradescope=text)
+    owners = [place.names for name in ("submission_11/a.py", "submission_12/a.py") for place in layout.place(name)]
+    assert owners[1:] == [("submission_11", "Carol Le"), ("submission_12", "Carol Le")]

@@ -45,6 +45,26 @@ def test_one_command_does_the_four_stages(tmp_path: Path) -> None:
     assert (tmp_path / "run" / "report" / "class.html").is_file()
 
 
+def test_whose_an_unmatched_folder_is_is_settled_by_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    laid_out(tmp_path / "class", {"j.smith/a.py": RIGHT, "J-Smith/a.py": UNMASKED, "ZOE/a.py": STUB})
+    (tmp_path / "roster.csv").write_text("id\njsmith\nzoe\n")
+    run = tmp_path / "run"
+    collect = ["collect", str(tmp_path / "class"), "--roster", str(tmp_path / "roster.csv"), "-o", str(run)]
+    assert cli.main(collect) == 0
+    printed = capsys.readouterr().out
+    assert "matched by likeness: ZOE is zoe" in printed
+    assert "unmatched, because they may be several people: J-Smith, j.smith" in printed
+    text = (run / "unmatched.csv").read_text()
+    assert text == "handed_in,id,candidates\nJ-Smith,,jsmith\nj.smith,,jsmith\n"
+    (tmp_path / "match.csv").write_text(text.replace("j.smith,", "j.smith,jsmith"))
+    assert cli.main([*collect, "--match", str(tmp_path / "match.csv")]) == 0
+    found = {one.person.id: len(one.kernels) for one in RunFolder(run).collected.learners}
+    assert found == {"jsmith": 1, "zoe": 1, "J-Smith": 1}
+    (tmp_path / "match.csv").write_text("handed_in,id\nj.smith,nobody\n")
+    assert cli.main([*collect, "--match", str(tmp_path / "match.csv")]) == 2
+    assert "nobody on the roster has the id nobody" in capsys.readouterr().err
+
+
 def test_less_isolation_than_required_is_refused_before_anything_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -11,26 +11,34 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from checker.course import PUZZLES
 from checker.judge.result import PuzzleResult, UnreachedRecord
 from checker.sandbox import Sandbox
+from checker.submission.reader import Reader
 from classroom.grading.anonymous import anonymous
-from classroom.grading.gradebook import GradeBookError, filled, guarded, scores_csv
-from classroom.grading.judging import Local, judge_missing
+from classroom.grading.collect import collect
+from classroom.grading.gradebook import GradeBookError, filled, guarded, number, scores_csv
+from classroom.grading.judging import Local, judge_missing, tasks
 from classroom.grading.pages import class_page
+from classroom.grading.policy import Policy
+from classroom.grading.records import StoredVerdict
+from classroom.grading.score import score
 from classroom.grading.store import RunFolder
 from classroom.grading.written import write_report
 from tests.classroom.grading.classes import (
     CANVAS_BOOK,
     CPU,
+    VECTOR_ADD,
     judged_as,
     keep,
     keep_results,
+    laid_out,
     notebook,
     run_folder,
     scored,
     wanted,
 )
-from tests.classroom.grading.conftest import RIGHT, UNMASKED
+from tests.classroom.grading.conftest import RIGHT, UNMASKED, solution
 
 
 @pytest.fixture
@@ -68,20 +76,95 @@ def test_what_no_case_reached_is_for_review_and_costs_nothing(tmp_path: Path) ->
 
 
 def test_grade_books_of_canvas_and_moodle_are_filled_in(graded: RunFolder, tmp_path: Path) -> None:
-    text, left = filled(tmp_path / "book.csv", graded.results)
-    assert [row[-1] for row in rows(text)] == ["Tile by Tile (77)", "1", "1", "0.35", "0", "0"]
-    assert rows(text)[0] == rows(CANVAS_BOOK)[0]
-    assert left == []
-    added, _ = filled(tmp_path / "book.csv", graded.results, column="Softmax")
+    book = filled(tmp_path / "book.csv", graded.results)
+    assert [row[-1] for row in rows(book.text)] == ["Tile by Tile (77)", "1", "1", "0.35", "0", "0"]
+    assert rows(book.text)[0] == rows(CANVAS_BOOK)[0]
+    assert book.notes == ()
+    added = filled(tmp_path / "book.csv", graded.results, column="Softmax").text
     assert rows(added)[0][-2:] == ["Tile by Tile (77)", "Softmax"]
-    heads = "Identifier,Full name,Email address,Status,Grade,Maximum Grade\n"
-    (tmp_path / "sheet.csv").write_text(f"{heads}Participant 102,Bob Jones,,Submitted,,100.00\n")
-    text, left = filled(tmp_path / "sheet.csv", graded.results)
-    assert rows(text)[1][4] == "35"
-    assert len(left) == 3
+    for heads, who in (
+        ("Identifier,Full name,Email address,Status,Grade,Maximum Grade", "Participant"),
+        ("ID,Vollständiger Name,E-Mail-Adresse,Status,Bewertung,Bestwertung", "Teilnehmer/in"),
+        ("Identificador,Nombre completo,Dirección de correo,Estado,Calificación,Calificación máxima", "Participante"),
+        ("Identifiant,Nom complet,Adresse de courriel,Statut,Note,Note maximale", "Participant"),
+    ):
+        text = f"{heads}\n{who} 102,Bob Jones,,Submitted,,100.00\n"
+        (tmp_path / "sheet.csv").write_bytes(text.replace(",", ";").encode("cp1252"))
+        sheet = filled(tmp_path / "sheet.csv", graded.results)
+        assert sheet.text == text.replace(",,100.00", ",35,100.00").replace(",", ";")
+        assert sheet.notes[0].count(",") == 5, "three are not in the worksheet, each with a comma in the name"
     (tmp_path / "x.csv").write_text("a,b\n1,2\n")
     with pytest.raises(GradeBookError, match="neither Canvas"):
         filled(tmp_path / "x.csv", graded.results)
+
+
+def test_points_are_scaled_to_those_of_the_grade_book(graded: RunFolder, tmp_path: Path) -> None:
+    book = (tmp_path / "book.csv").read_text()
+    (tmp_path / "ten.csv").write_text(book.replace("Points Possible,,,,,1", "Points Possible,,,,,10"))
+    made = filled(tmp_path / "ten.csv", graded.results)
+    assert [row[-1] for row in rows(made.text)[1:]] == ["10", "10", "3.5", "0", "0"]
+    assert made.notes == ("scaled from 1 points to the 10 that Tile by Tile has in Canvas",)
+    for cell in ("0", "(read only)"):
+        (tmp_path / "none.csv").write_text(book.replace("Points Possible,,,,,1", f"Points Possible,,,,,{cell}"))
+        with pytest.raises(GradeBookError, match="--column"):
+            filled(tmp_path / "none.csv", graded.results)
+
+
+def test_somebody_in_doubt_gets_no_grade_and_nobody_gets_theirs(tmp_path: Path) -> None:
+    """Two folders are like jsmith's name: both wait for --match, and jsmith's zero does too."""
+    roster = "id,name\njsmith,Jo Smith\nzoe,Zoe\n"
+    folder = run_folder(tmp_path, {"j.smith/a.py": RIGHT, "J-Smith/a.py": UNMASKED, "ZOE/a.py": RIGHT}, roster)
+    keep(folder, *[judged_as(None)] * len(wanted(folder)))
+    result = scored(folder)
+    assert [(one.learner.id, one.status) for one in result.submissions] == [
+        ("jsmith", "missing"),
+        ("zoe", "graded"),
+        ("J-Smith", "unmatched"),
+        ("j.smith", "unmatched"),
+    ]
+    (tmp_path / "book.csv").write_text("Student,ID,Tile by Tile\nJo Smith,jsmith,old\nZoe,zoe,\n")
+    book = filled(tmp_path / "book.csv", result)
+    assert [row[2] for row in rows(book.text)[1:]] == ["old", "1"]
+    assert book.notes == ("left as they were: Jo Smith", "not in the grade book: J-Smith, j.smith")
+    text = " ".join(re.sub("<[^>]+>", " ", class_page(result)).split())
+    assert "J-Smith: jsmith? 1/1 unmatched" in text
+    assert "Zoe (handed in as ZOE) 1/1 graded" in text
+
+
+def test_every_number_is_the_same_on_the_pages_in_the_csv_and_in_the_grade_book(tmp_path: Path) -> None:
+    """Also where the lowest puzzle is dropped, the puzzles differ in points, and a page has thirds of points."""
+    puzzles = [VECTOR_ADD, PUZZLES["row_softmax"], PUZZLES["online_softmax"]]
+    files = {"anna.py": RIGHT, "bob.py": solution("row_softmax"), "carol.py": RIGHT + solution("online_softmax")}
+    laid_out(tmp_path / "class", files)
+    folder = RunFolder(tmp_path / "run")
+    with Reader() as reader:
+        folder.keep_collected(*collect(tmp_path / "class", puzzles, reader))
+    for n, task in enumerate(tasks(folder.collected, folder, puzzles, CPU)):
+        made = replace(judged_as("values", right=n, run=3) if n else judged_as(None), puzzle=task.puzzle.name)
+        folder.keep_verdict(StoredVerdict(key=task.key, result=made))
+    policy = Policy(puzzles={"vector_add": 3, "row_softmax": 5, "online_softmax": 2}, drop_lowest=1)
+    result = score(folder, puzzles, policy, CPU)
+    write_report(folder, result)
+    (tmp_path / "book.csv").write_text(
+        "Student,ID,Tile by Tile\n" + "".join(f"{who},{who},\n" for who in ("anna", "bob", "carol"))
+    )
+    book = {row[1]: row[2] for row in rows(filled(tmp_path / "book.csv", result).text)}
+    table = {row[0]: row for row in rows(scores_csv(result))}
+    class_text = " ".join(re.sub("<[^>]+>", " ", class_page(result)).split())
+    totals = {"anna": "4.8", "bob": "1.34", "carol": "6.29"}  # of 8: shares of what counts, without the lowest
+    for one in result.submissions:
+        who, page = one.learner.id, (folder.report / "learners" / f"{one.learner.id}.html").read_text()
+        total, shares = number(one.score), [number(p.score) for p in one.puzzles]
+        assert (total, number(one.max_score)) == (totals[who], "8")
+        assert book[who] == total
+        assert table[who][5:7] == [total, "8"]
+        assert table[who][8:] == shares
+        assert f"<b>{total}</b> of 8 points" in page
+        assert re.findall(r'<h2>.*<span class="soft">([\d.]+) of', page) == shares
+        assert f"{who} {total}/8 graded" in class_text
+        assert re.search(
+            rf"{who} {re.escape(total)}/8 graded " + " ".join(rf"\S+ {re.escape(s)}" for s in shares), class_text
+        )
 
 
 def test_no_cell_is_a_formula() -> None:
