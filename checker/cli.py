@@ -247,6 +247,46 @@ def doctor(
     return FAILED if any(check.level == "problem" for check in report) else PASSED
 
 
+# --- any program -------------------------------------------------------------------------------------------------------
+
+
+@app.verb(context_settings={"allow_interspersed_args": False})
+def lens(
+    program: Annotated[
+        list[str] | None, Argument(metavar="PROGRAM…", help="a script, or with -m a module, and its own arguments")
+    ] = None,
+    module: Annotated[bool, Option("-m", help="PROGRAM is a module, e.g. -m pytest tests")] = False,
+    json_file: Json = None,
+    sarif: Annotated[str | None, Option(metavar="FILE", help="write the findings as SARIF for a code host")] = None,
+    films: Annotated[Path | None, Option(metavar="DIR", help="write a film of the first launch of each kernel")] = None,
+    max_programs: Annotated[
+        int, Option(metavar="N", help="run at most N programs of a launch: the first, the last, and some between")
+    ] = 0,
+    seconds: Annotated[float, Option(metavar="S", help="the most time that one launch takes")] = 60.0,
+    all_configs: Annotated[bool, Option(help="run every configuration of @triton.autotune")] = False,
+    output: Annotated[
+        list[str] | None, Option(metavar="NAME", help="a parameter that kernels may store to; can be repeated")
+    ] = None,
+) -> int:
+    """Run any program with its Triton launches simulated, and say what is wrong with its kernels. It needs no GPU.
+
+    Exit status: 0 nothing found, 1 findings, 2 wrong usage, 3 the program or the lens did not get to the end.
+
+    Examples: python -m checker lens script.py --size 64; python -m checker lens --json report.json -m pytest tests
+    """
+    if not program:
+        raise UsageError(
+            "lens needs a program: python -m checker lens script.py, or python -m checker lens -m pytest tests"
+        )
+    if max_programs < 0 or not seconds > 0:
+        raise UsageError("--max-programs takes a number from 0, and --seconds one above 0")
+    refuse_unwritable(json_file, sarif)
+    from checker.lens.program import look_at
+
+    options = {"max_programs": max_programs, "seconds": seconds, "all_configs": all_configs, "outputs": output or ()}
+    return look_at(program, module, options, json_file, sarif, films)
+
+
 # --- the grader's commands ----------------------------------------------------------------------------------------------
 
 

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from checker.lens import triton_hooks
 from checker.lens.launch import KernelStopped, LaunchError
-from checker.lens.session import current, film
+from checker.lens.session import current, film, lens
 
-__all__ = ["KernelStopped", "LaunchError", "film"]
+__all__ = ["KernelStopped", "LaunchError", "film", "lens"]
 
 triton_hooks.install(current)

@@ -13,7 +13,9 @@ from checker.lens.launch import KernelStopped
 from checker.lens.words import Problem
 from checker.phrases import count, short
 from checker.simulator.trace import Trace
+from checker.simulator.triton_internals import function_of
 from checker.submission.kernel import KernelSource
+from checker.submission.notebook import origin_of
 from checker.view.formats import size
 from checker.view.panel import Cell, Panel
 
@@ -28,9 +30,9 @@ class Bytes:
 
     @property
     def words(self) -> str:
-        """``read 3.0 times, written 1.0 times``."""
+        """``read 3×, written 1×``: how often all of it was moved."""
         pairs = (("read", self.loaded), ("written", self.stored))
-        return ", ".join(f"{verb} {moved / self.whole:.2g} times" for verb, moved in pairs if moved and self.whole)
+        return ", ".join(f"{verb} {moved / self.whole:.2g}×" for verb, moved in pairs if moved and self.whole)
 
 
 @dataclass
@@ -55,6 +57,11 @@ class Report:
     """The first of each kind, by what makes them the same."""
     stopped: list[KernelStopped] = field(default_factory=list)
 
+    def is_new(self, kernel: Any) -> bool:
+        """Whether no launch of this kernel has been seen."""
+        function = function_of(kernel)
+        return (function.__name__, origin_of(function.__code__.co_filename)) not in self.kernels
+
     def add(self, source: KernelSource, trace: Trace, problems: Sequence[Problem], seconds: float) -> None:
         """One launch."""
         key = source.kernel, source.origin
@@ -75,7 +82,7 @@ class Report:
 
     @property
     def launches(self) -> int:
-        return sum(of.launches for of in self.kernels.values())
+        return sum(of.launches for of in self.kernels.values()) + len(self.stopped)
 
     @property
     def complete(self) -> bool:

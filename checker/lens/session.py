@@ -8,11 +8,13 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import torch
 
 from checker.lens.launch import KernelStopped, launch_of
+from checker.lens.pretend import pretending
 from checker.lens.report import Report
 from checker.lens.words import problem_of, problems_panel, source_of_launch, stopped_words
 from checker.phrases import count, program
@@ -39,8 +41,12 @@ class Watch(Observer):
     locator: Locator
     grid: Sequence[int]
     only: ProgramId | None
-    deadline: float
+    seconds: float
+    deadline: float = 0.0
     program: int = 0
+
+    def __post_init__(self) -> None:
+        self.deadline = time.monotonic() + self.seconds
 
     def start(self, program: int) -> None:
         self.program = program
@@ -51,6 +57,7 @@ class Watch(Observer):
 
     def _look_at_clock(self) -> None:
         if time.monotonic() > self.deadline:
+            self.deadline += self.seconds / 4  # for the last program
             raise Enough
 
     def printed(self, text: str) -> None:
@@ -73,6 +80,8 @@ class Lens:
     quiet: bool = False
     report: Report = field(default_factory=Report)
     films: list[Any] | None = None
+    film_each: Path | None = None
+    """A folder for a film of the first launch of each kernel."""
     _trying: int = 0
     _shown: set[Any] = field(default_factory=set)
 
@@ -99,12 +108,16 @@ class Lens:
     def launch(self, kernel: Any, grid: Any, given: Sequence[Any], named: Mapping[str, Any]) -> None:
         launch = launch_of(kernel, grid, given, named, self.outputs)
         sizes = (*launch.grid, 1, 1)[:3]
-        locator, started = Locator(), time.monotonic()
-        watch = Watch(locator, sizes, self.only, started + self.seconds)
+        locator = Locator()
+        if self.film_each is not None and self.report.is_new(kernel):
+            from checker.lens.filming import save_film
+
+            save_film(kernel, launch, self.film_each, Watch(locator, sizes, (-1, 0, 0), self.seconds), locator)
         if self.films is not None:
             from checker.lens.filming import copies_for_film, film_of_launch
 
             before = copies_for_film(launch)
+        watch, started = Watch(locator, sizes, self.only, self.seconds), time.monotonic()
         try:
             trace = simulate(kernel, launch, self.options, [watch], locator)
         except SimulationError as error:
@@ -181,3 +194,49 @@ def film() -> Iterator[Films]:
 
         for made in films:
             display.show(film_output(made))
+
+
+@contextlib.contextmanager
+def lens(
+    *,
+    only: int | tuple[int, ...] | None = None,
+    all_configs: bool = False,
+    outputs: Sequence[str] = (),
+    max_programs: int = 0,
+    seconds: float = math.inf,
+    pretend: bool = True,
+    quiet: bool = False,
+    patient: bool = False,
+    film_each: Path | None = None,
+) -> Iterator[Report]:
+    """Look closely at every launch inside: races, NaN, undefined lanes and bytes too, and not only bounds.
+
+    - `only`: the program whose prints are shown, ``only=(0, 0)``; otherwise those of the first and the last ones.
+    - `all_configs`: run every configuration of `@triton.autotune`, not only the first that runs.
+    - `outputs`: parameters that a kernel may store to; without any, it may store to all. Their elements must all be stored.
+    - `max_programs`, `seconds`: the most programs of a launch that run, and the most time that it takes.
+    - `quiet`: show no findings but those in the report. `patient`: go on after a kernel that cannot be simulated.
+    - `film_each`: a folder for a film of the first launch of each kernel.
+    - `pretend`: let ``device="cuda"`` and the like mean this machine's memory.
+    """
+    looking = Lens(
+        options=replace(THOROUGH, most_programs=max_programs),
+        only=None if only is None else _program(only),
+        all_configs=all_configs,
+        outputs=tuple(outputs),
+        seconds=seconds,
+        pretends=pretend or current().pretends,
+        quiet=quiet,
+        patient=patient,
+        film_each=film_each,
+    )
+    with pretending() if pretend else contextlib.nullcontext(), using(looking):
+        yield looking.report
+
+
+def _program(only: int | tuple[int, ...]) -> ProgramId:
+    ids = (only,) if isinstance(only, int) else only
+    if not 1 <= len(ids) <= 3:
+        raise ValueError(f"only is the id of one program, such as (0, 0), not {only!r}.")
+    x, y, z = (*ids, 0, 0)[:3]
+    return x, y, z

@@ -27,7 +27,7 @@ class Unsupported(Exception):
 
 
 class Enough(Exception):
-    """An observer has seen enough of the launch."""
+    """An observer has seen enough of the running program, and of those that follow it."""
 
 
 class DeviceAssertion(Exception):

@@ -1,0 +1,222 @@
+"""`python -m checker lens`, ``with lens():`` and `pytest --lens` on programs that were written for a GPU."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+import triton.testing
+
+from checker.cli import main
+from checker.lens import lens
+from tests.simulator.launching import HEAD, loaded
+
+ROOT = Path(__file__).resolve().parents[2]
+
+KERNEL = """
+@triton.jit
+def add_kernel(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offs, mask=offs < n)
+    y = tl.load(y_ptr + offs{mask})
+    tl.store(out_ptr + offs, x + y, mask=offs < n)
+"""
+PROGRAM = """
+DEVICE = triton.runtime.driver.active.get_active_torch_device()
+
+
+def add(x, y):
+    out = torch.empty_like(x)
+    assert x.device == y.device == out.device == DEVICE and out.is_cuda
+    n = out.numel()
+    with torch.cuda.device(x.device.index):
+        add_kernel[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](x, y, out, n, BLOCK=64)
+    torch.cuda.synchronize()
+    return out
+"""
+MAIN = """
+n = int(sys.argv[1])
+x, y = torch.rand(n, device=DEVICE), torch.rand(n).cuda()
+torch.testing.assert_close(add(x, y), x + y)
+print("speed", triton.testing.do_bench(lambda: add(x, y)), torch.cuda.get_device_properties(0).multi_processor_count)
+"""
+
+
+def program(folder: Path, mask: str = ", mask=offs < n", main: str = MAIN, name: str = "script.py") -> str:
+    path = folder / name
+    path.write_text(f"import sys\nimport torch\n{HEAD}{KERNEL.format(mask=mask)}{PROGRAM}{main}")
+    return str(path)
+
+
+def test_a_clean_program_for_a_gpu_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lens", program(tmp_path), "100"]) == 0
+    out, err = capsys.readouterr()
+    assert out == "speed 1.0 8\n"
+    assert "2 launches, 0 findings" in err
+    assert "x (800 B) read 1×; y (800 B) read 1×; out (800 B) written 1×" in " ".join(err.split())
+    assert not torch.cuda.is_available() or torch.version.cuda, "the pretence ends with the program"
+
+
+def test_findings_have_an_exit_status_json_sarif_and_films(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = {name: tmp_path / name for name in ("report.json", "report.sarif", "films")}
+    options = ["--json", files["report.json"], "--sarif", files["report.sarif"], "--films", files["films"]]
+    script = program(tmp_path, mask="")
+    assert main(["lens", *map(str, options), script, "100"]) == 1
+    report = json.loads(files["report.json"].read_text())
+    (finding,) = report["findings"]
+    assert (finding["kind"], finding["line"], finding["tensor"]) == ("out_of_bounds_load", 10, "y")
+    assert (finding["program"], finding["element"]) == ([1, 0, 0], [100])
+    assert report["kernels"][0]["bytes"]["out"] == {"loaded": 0, "stored": 800, "whole": 800}
+    (result,) = json.loads(files["report.sarif"].read_text())["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["region"] == {"startLine": 10}
+    assert "add_kernel, grid 2" in (files["films"] / "add_kernel.html").read_text()
+    assert "Load out of bounds: add_kernel" in capsys.readouterr().err
+    assert main(["lens", "--json", "-", script, "100"]) == 1
+    out, err = capsys.readouterr()
+    assert json.loads(out)["findings"] == [finding], "nothing but the report"
+    assert "speed" in err
+
+
+def test_part_of_a_launch_is_named_as_such(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main_ = "x = torch.rand(6400, device='cuda')\nadd(x, x)\n"
+    assert main(["lens", "--max-programs", "8", program(tmp_path, main=main_)]) == 0
+    err = " ".join(capsys.readouterr().err.split())
+    assert "Not every program ran: what the others do is unknown" in err
+    assert "8 of 100 (8%)" in err
+    assert main(["lens", "--seconds", "1e-9", program(tmp_path, main=main_)]) == 0
+    assert "0 of 100 (0%)" in capsys.readouterr().err
+
+
+def test_the_last_program_runs_even_if_time_is_short(tmp_path: Path) -> None:
+    """It tends to be the one with the mistake."""
+    kernel = loaded(tmp_path, HEAD + KERNEL.format(mask=""), "add_kernel")
+    x = torch.zeros(64 * 2000 - 1)
+    with lens(seconds=0.2, quiet=True) as report:
+        kernel[(2000,)](x, x, x, x.numel(), BLOCK=64)
+    (of,) = report.kernels.values()
+    assert of.ran < 2000
+    assert [finding.program for finding in report.findings] == [(1999, 0, 0)]
+
+
+def test_what_a_program_does_wrong_is_its_own_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for main_, status, words in (
+        ("assert False, 'my own'\n", 3, "AssertionError: my own"),
+        ("add(torch.rand(8).cuda(), torch.rand(8).cuda())\nsys.exit(5)\n", 3, "ended with exit status 5"),
+        ("print(1)\n", 3, "launched no Triton kernel"),
+        ("torch.cuda.CUDAGraph()\n", 3, "asks for something of CUDA that the lens does not serve"),
+        ("add_kernel[(2,)](torch.rand(8).cuda())\n", 3, "LaunchError: add_kernel needs y_ptr, out_ptr, n and BLOCK"),
+    ):
+        assert main(["lens", program(tmp_path, main=main_)]) == status
+        err = capsys.readouterr().err
+        assert words in err
+        assert "runpy" not in err, "the traceback begins in the program"
+
+
+def test_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, words in (
+        ([], "lens needs a program"),
+        (["nothing.py"], "There is no file nothing.py"),
+        (["--max-programs", "-1", program(tmp_path)], "--max-programs takes a number from 0"),
+        (["--json", str(tmp_path), program(tmp_path)], "is a folder"),
+    ):
+        assert main(["lens", *arguments]) == 2
+        assert words in capsys.readouterr().err
+
+
+def test_a_kernel_that_cannot_be_simulated_does_not_end_the_program(tmp_path: Path) -> None:
+    text = '@triton.jit\ndef kernel(x_ptr):\n    tl.store(x_ptr, tl.inline_asm_elementwise("", "=r", [], tl.int32, False, 1))\n'
+    kernel = loaded(tmp_path, HEAD + text)
+    with lens(patient=True, quiet=True) as report:
+        kernel[(1,)](torch.zeros(1, dtype=torch.int32))
+    assert "Inline assembly is not simulated" in " ".join(str(report).split())
+    assert not report.complete
+    assert report.launches == 1
+
+
+def test_races_nan_and_declared_outputs_are_seen(tmp_path: Path) -> None:
+    text = """
+@triton.jit
+def kernel(x_ptr, y_ptr):
+    x = tl.load(x_ptr + tl.arange(0, 4))
+    tl.store(y_ptr + tl.arange(0, 4), x - x)
+    tl.store(x_ptr, 1.0)
+"""
+    kernel = loaded(tmp_path, HEAD + text)
+    x, y = torch.tensor([torch.inf, 1, 2, 3]), torch.zeros(5)
+    with lens(quiet=True) as report:
+        kernel[(2,)](x, y)
+    assert {finding.kind for finding in report.findings} == {"race", "nan_born"}
+    with lens(quiet=True, outputs=["y_ptr"]) as report:
+        kernel[(1,)](x, y)
+    assert {finding.kind for finding in report.findings} == {"modified_input", "unwritten"}
+
+
+def test_tensors_know_where_they_would_be() -> None:
+    with lens(quiet=True):
+        here = torch.zeros(3)
+        there = here.cuda()
+        there += 1
+        assert here.sum() == 0, "a copy"
+        assert there.cuda() is there
+        assert there.to("cuda:0", non_blocking=True) is there
+        moved = (there.half(), there[1:], torch.stack([there, there]), there.to(torch.float64), torch.empty_like(there))
+        made = (torch.randn(2, device="cuda", generator=torch.Generator("cuda")), here.new_zeros(2, device="cuda"))
+        layer = torch.nn.Linear(3, 2).to("cuda")
+        layer(there).sum().backward()
+        with torch.device("cuda"):
+            default = torch.arange(3)
+        for tensor in (there, *moved, *made, layer.weight, layer.weight.grad, default):
+            assert tensor.is_cuda
+            assert tensor.device == torch.device("cuda:0")
+        for tensor in (here, there.cpu(), there.to("cpu"), torch.zeros(2)):
+            assert not tensor.is_cuda
+        event = torch.cuda.Event(enable_timing=True)
+        event.record(torch.cuda.current_stream())
+        assert triton.testing.do_bench(event.synchronize, quantiles=[0.5, 0.9]) == [1.0, 1.0]
+        assert torch.cuda.get_device_capability() == (9, 0)
+    assert not there.is_cuda
+
+
+def test_pytest_fails_the_test_whose_kernel_is_wrong(tmp_path: Path) -> None:
+    """`skipif` and fixtures see a GPU; a test that takes `lens` judges by itself."""
+    tests = """
+import pytest
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("n", [64, 100])
+def test_add(n):
+    x = torch.rand(n, device="cuda")
+    torch.testing.assert_close(add(x, x), x + x)
+def test_own(lens):
+    add(torch.rand(100).cuda(), torch.rand(100).cuda())
+    assert [finding.tensor for finding in lens.findings] == ["y"]
+"""
+    program(tmp_path, mask="", main=tests, name="test_add.py")
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "checker.pytest_lens",
+        "-p",
+        "no:cacheprovider",
+        str(tmp_path),
+    ]
+    environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
+    ran = subprocess.run(
+        [*command, "--lens"], capture_output=True, text=True, cwd=tmp_path, env=environment, check=False
+    )
+    assert "1 failed, 2 passed" in ran.stdout, ran.stdout
+    assert "test_add[100]" in ran.stdout
+    assert "Load out of bounds: add_kernel, test_add.py:10" in ran.stdout
+    inside = [sys.executable, "-m", "checker", "lens", "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
+    ran = subprocess.run(
+        [*inside, "-k", "test_add"], capture_output=True, text=True, cwd=tmp_path, env=environment, check=False
+    )
+    assert "2 passed" in ran.stdout
+    assert ran.returncode == 1
+    assert "Load out of bounds: add_kernel, test_add.py:10" in ran.stderr
