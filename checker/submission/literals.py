@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import math
 import operator
 from collections.abc import Callable, Mapping
 
@@ -123,8 +122,8 @@ def _config(node: ast.expr, scope: Scope) -> Config:
         if not (isinstance(key, ast.Constant) and isinstance(key.value, str)):
             raise NotLiteral(table, "the names in triton.Config must be strings, written out")
         size = number(value)
-        if not isinstance(size, bool) and not 0 < size < math.inf:
-            raise NotLiteral(value, f"`{key.value[:40]}` has to be a number larger than 0")
+        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+            raise NotLiteral(value, f"`{key.value[:40]}` has to be a whole number larger than 0")
         meta[key.value] = size
     options: dict[str, int] = {}
     for name, value in arguments.items():

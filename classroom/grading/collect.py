@@ -16,6 +16,7 @@ import msgspec
 
 from checker.api.grading import (
     MAX_ARCHIVE,
+    RETRIES,
     Entry,
     HandedIn,
     Inner,
@@ -29,7 +30,7 @@ from checker.api.grading import (
 )
 from classroom.grading.layouts import GRADESCOPE, TIMESTAMP, Layout, Place, layout_of
 from classroom.grading.policy import moment
-from classroom.grading.records import Collected, Kernel, Learner
+from classroom.grading.records import Collected, Kernel, Learner, described
 from classroom.grading.roster import Roster
 
 
@@ -46,6 +47,7 @@ class _Handed:
     """What one learner handed in, as far as it has been read."""
 
     returned_as: str = ""
+    fault: str = ""
     time: str | None = None
     """When everything was handed in, where the platform has one time for all files (ISO 8601)."""
     files: list[HandedIn] = field(default_factory=list)
@@ -123,7 +125,23 @@ class Collector:
             if not other:
                 handed = self.owners.setdefault(place.names, _Handed())
                 handed.returned_as = handed.returned_as or place.returned_as
-                self._add(entry, place, handed)
+                self._keep(entry, place, handed)
+
+    def _keep(self, entry: Entry, place: Place, handed: _Handed) -> None:
+        """One file of a learner. It never ends the run: if the grader fails at it repeatedly, the learner stays ungraded."""
+        for left in reversed(range(1 + RETRIES)):
+            new = _Handed(time=handed.time)
+            try:
+                self._add(entry, place, new)
+            except Exception as error:
+                if not left:
+                    handed.fault = f"{place.file} could not be read: {described(error)}"
+            else:
+                handed.time = new.time
+                handed.files += new.files
+                handed.kernels += new.kernels
+                handed.unread += new.unread
+                break
 
     def _add(self, entry: Entry, place: Place, handed: _Handed) -> None:
         if self.layout.name == "nbgrader" and place.file.rpartition("/")[2] == TIMESTAMP and not entry.problem:
@@ -237,6 +255,7 @@ def _with(learner: Learner, handed: _Handed) -> Learner:
         files=(*learner.files, *files),
         kernels=(*learner.kernels, *(_at(handed.time, one) for one in handed.kernels)),
         unread=(*learner.unread, *handed.unread),
+        fault=learner.fault or handed.fault,
     )
 
 

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
+import msgspec
 from markupsafe import Markup
 from matplotlib import style
 
@@ -29,7 +30,7 @@ from checker.api.grading import (
     result_of,
 )
 from classroom.grading.keys import Setting, key_of, without_origin
-from classroom.grading.records import Collected, Fault, Kernel, StoredVerdict
+from classroom.grading.records import Collected, Fault, Kernel, StoredVerdict, described
 from classroom.grading.store import RunFolder
 
 MOST_TRIES = 20
@@ -38,6 +39,8 @@ MEMORY = 2**30
 """Bytes that one verdict may take."""
 
 
+_READABLE = msgspec.json.Decoder(StoredVerdict)
+"""Made before there are threads: msgspec crashes where two of them prepare a type at the same time."""
 _DRAWING = threading.Lock()
 """Matplotlib, which draws the error map of a card, is not made for several threads."""
 
@@ -70,9 +73,12 @@ def tasks(collected: Collected, folder: RunFolder, puzzles: Sequence[Puzzle], se
             owners.setdefault(name, []).append(learner.person.id)
     made: dict[str, Task] = {}
     for name, learners in owners.items():
-        kernel = without_origin(folder.kernel(name))
-        puzzle = by_name[kernel.puzzle]
-        key = key_of(puzzle, kernel, setting)
+        try:
+            kernel = without_origin(folder.kernel(name))
+            puzzle = by_name[kernel.puzzle]
+            key = key_of(puzzle, kernel, setting)
+        except Exception:  # one kernel must not end the run; `score` says what is wrong with it
+            continue
         others = made[key].learners if key in made else ()
         made[key] = Task(key, puzzle, kernel, tuple(dict.fromkeys((*others, *learners))))
     return list(made.values())
@@ -189,20 +195,26 @@ def stored_verdict(
 
     In a `hurry` all processors work on this kernel.
     """
-    verdict = judged(
-        task.puzzle,
-        task.source,
-        "cpu" if setting.device == "cpu" else "cuda",
-        secret=secret,
-        diagnose=setting.diagnose,
-        runner=Bounded(runner, setting.seconds, stopped or threading.Event()),
-        hurry=hurry,
-    )
-    if verdict.status == "infra_error":
-        message = plain(verdict.failure.message) if verdict.failure else "the grader failed"
-        return Fault(key=task.key, message=message, tried=1 + RETRIES)
-    tier = str(getattr(runner, "tier", ""))
-    return StoredVerdict(key=task.key, result=result_of(verdict), card=card_of(verdict), sandbox=tier)
+    for left in reversed(range(1 + RETRIES)):
+        try:
+            verdict = judged(
+                task.puzzle,
+                task.source,
+                "cpu" if setting.device == "cpu" else "cuda",
+                secret=secret,
+                diagnose=setting.diagnose,
+                runner=Bounded(runner, setting.seconds, stopped or threading.Event()),
+                hurry=hurry,
+            )
+            if verdict.status == "infra_error":
+                message = plain(verdict.failure.message) if verdict.failure else "the grader failed"
+                return Fault(key=task.key, message=message, tried=1 + RETRIES)
+            tier = str(getattr(runner, "tier", ""))
+            made = StoredVerdict(key=task.key, result=result_of(verdict), card=card_of(verdict), sandbox=tier)
+            return _READABLE.decode(msgspec.json.encode(made))  # what is stored can be read again
+        except Exception as error:
+            fault = Fault(key=task.key, message=f"the grader failed: {described(error)}", tried=1 + RETRIES - left)
+    return fault
 
 
 def card_of(verdict: Verdict) -> str:

@@ -30,6 +30,7 @@ class Learner(Record, frozen=True, kw_only=True):
     """What one learner handed in. `returned_as` is the platform's name for them in a zip of feedback.
 
     `matched` is the name that was only like theirs. Whoever is in doubt has `candidates`: the ids of people it may be.
+    With a `fault` of the grader, which says what happened, they stay ungraded.
     """
 
     person: Person
@@ -37,6 +38,7 @@ class Learner(Record, frozen=True, kw_only=True):
     returned_as: str
     matched: str = ""
     candidates: tuple[str, ...] = ()
+    fault: str = ""
     files: tuple[HandedIn, ...] = ()
     kernels: tuple[Kernel, ...] = ()
     unread: tuple[Unread, ...] = ()
@@ -67,6 +69,11 @@ class StoredVerdict(Record, frozen=True, kw_only=True):
     result: PuzzleResult
     card: str = ""
     sandbox: str = ""
+
+
+def described(error: Exception) -> str:
+    """What the grader failed with, for the instructor."""
+    return f"{type(error).__name__}: {error}"[:500]
 
 
 class Fault(Record, frozen=True, kw_only=True):

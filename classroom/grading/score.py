@@ -28,7 +28,7 @@ from checker.api.grading import (
 from classroom.grading.judging import tried
 from classroom.grading.keys import Setting, key_of, machinery, puzzle_version, without_origin
 from classroom.grading.policy import GATES, Policy
-from classroom.grading.records import Kernel, Learner, StoredVerdict
+from classroom.grading.records import Kernel, Learner, StoredVerdict, described
 from classroom.grading.store import RunFolder
 
 _QUIET = ("left_out", "other_kind", "empty", "no_kernel")
@@ -98,6 +98,26 @@ class _Scorer:
         return float(self.policy.puzzles.get(puzzle.name, puzzle.points))
 
     def submission(self, learner: Learner) -> Submission:
+        """The learner's row. If the grader fails at it, that is no fault of theirs: they are ungraded."""
+        try:
+            if not learner.fault:
+                return self._submission(learner)
+            why = learner.fault
+        except Exception as error:
+            why = described(error)
+        return Submission(
+            learner=learner.person,
+            status="ungraded",
+            score=0.0,
+            max_score=round(sum(self._worths[self._left_out :]), 2),
+            puzzles=tuple(self._ungraded(puzzle, why) for puzzle in self.puzzles),
+            files=learner.files,
+            unread=learner.unread,
+            on_roster=learner.on_roster,
+            returned_as=learner.returned_as,
+        )
+
+    def _submission(self, learner: Learner) -> Submission:
         results = self._dropped([self._puzzle(learner, puzzle) for puzzle in self.puzzles])
         counted = [result for result in results if not result.dropped]
         most = sum(result.max_score for result in counted)
@@ -169,9 +189,12 @@ class _Scorer:
     def _not_judged(self, puzzle: Puzzle, key: str) -> PuzzleResult:
         fault = self.folder.fault(key)
         why = fault.message if fault is not None else "it has not been judged yet"
+        return changed(self._ungraded(puzzle, why), verdict=key)
+
+    def _ungraded(self, puzzle: Puzzle, why: str) -> PuzzleResult:
         verdict = infra_verdict(puzzle, "", self._device, RuntimeError(why))
         first = replace(verdict.gates[0], message=f"Not graded: {why}. This costs nothing; judge again.")
-        return changed(result_of(replace(verdict, gates=(first, *verdict.gates[1:]))), verdict=key)
+        return changed(result_of(replace(verdict, gates=(first, *verdict.gates[1:]))), max_score=self.worth(puzzle))
 
     def _counting(self, tries: Sequence[_Try]) -> _Try:
         """The try that counts. A pass counts whatever was not judged; without one, a try that waits for its verdict comes first."""

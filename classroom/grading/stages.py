@@ -372,9 +372,11 @@ def report(run: Path, gradebook: Path | None, column: str, anonymous: bool, with
         )
     except GradeBookError as error:
         raise UsageError(str(error)) from None
-    for line in written:
+    for line in written.lines:
         print(line)
-    return DONE
+    for line in written.without_page:
+        print(f"checker: no page could be made for {one_line(line)}", file=sys.stderr)
+    return BROKEN if written.without_page else DONE
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ import json
 import re
 import zipfile
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from checker.api.grading import (
@@ -21,13 +22,21 @@ from checker.api.grading import (
     write_atomically,
 )
 from classroom.grading.anonymous import anonymous
-from classroom.grading.gradebook import filled, scores_csv
+from classroom.grading.gradebook import filled, name_of, scores_csv
 from classroom.grading.gradescope import gradescope
 from classroom.grading.pages import class_page, learner_page
-from classroom.grading.records import Collected
+from classroom.grading.records import Collected, described
 from classroom.grading.store import RunFolder
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+@dataclass
+class Report:
+    """A line for each thing written, and whose page could not be made, with the reason."""
+
+    lines: list[str] = field(default_factory=list)
+    without_page: list[str] = field(default_factory=list)
 
 
 def write_report(
@@ -38,14 +47,15 @@ def write_report(
     column: str = "Tile by Tile",
     without_names: bool = False,
     with_films: bool = False,
-) -> list[str]:
-    """Write all of a report; returns a line for each thing written. Raises OSError, GradeBookError.
+) -> Report:
+    """Write all of a report. Raises OSError, GradeBookError.
 
     Without names a report has no cards and films, which show a kernel as it was written.
     """
     shown = anonymous(result) if without_names else result
     target = folder.report / "anonymous" if without_names else folder.report
-    lines = []
+    report = Report()
+    lines = report.lines
     if gradebook is not None:
         book = filled(gradebook, result, column)
         write_atomically(target / gradebook.name, book.text)
@@ -55,9 +65,16 @@ def write_report(
     archive_or_none = contextlib.nullcontext() if without_names else _zip_at(target / "feedback.zip")
     with archive_or_none as archive:
         for one in shown.submissions:  # a page is written before the next one is made: a class may be large
-            cards = {} if without_names else _cards(folder, one)
-            films = _films(folder, collected, one) if with_films else {}
-            _write_learner(target, one, shown, learner_page(one, shown, cards, films), archive, collected.layout)
+            try:
+                cards = {} if without_names else _cards(folder, one)
+                films = _films(folder, collected, one) if with_films else {}
+                page = learner_page(one, shown, cards, films)
+            except OSError:
+                raise
+            except Exception as error:  # one page must not cost the others theirs
+                report.without_page.append(f"{name_of(one.learner)}: {described(error)}")
+                continue
+            _write_learner(target, one, shown, page, archive, collected.layout)
     write(target / "results.json", shown)
     write_atomically(target / "class.html", class_page(shown))
     write_atomically(target / "scores.csv", scores_csv(shown))
@@ -65,7 +82,7 @@ def write_report(
         lines.append(f"{target / 'feedback.zip'}: a page for each learner, named as the platform expects")
     lines.append(f"{target / 'class.html'}: the class; {target / 'learners'}: a page for each learner")
     lines.append(f"{target / 'scores.csv'}, results.json, gradescope/")
-    return lines
+    return report
 
 
 def _cards(folder: RunFolder, submission: Submission) -> dict[str, str]:

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from checker.judge.result import Source
 from checker.sandbox import Sandbox
+from checker.submission.reader import Reader
+from checker.verbs.submissions import missing_verdict
+from classroom.cli import main
+from classroom.grading import judging, written
+from classroom.grading import score as score_module
+from classroom.grading.collect import Collector
 from classroom.grading.judging import RETRIES, Local, Task, judge_missing, shard, stored_verdict
 from classroom.grading.keys import Setting, puzzle_version, secret_id
 from classroom.grading.records import StoredVerdict
@@ -23,6 +33,7 @@ from tests.classroom.grading.classes import (
     Quick,
     differing,
     differing_class,
+    laid_out,
     notebook,
     run_folder,
     scored,
@@ -162,3 +173,60 @@ def test_kill_9_at_twenty_random_moments_loses_nothing_and_nothing_is_made_twice
     logged = log.read_text().split()
     assert len(logged) == len(set(logged))
     assert set(logged) <= {name.removesuffix(".json") for name in before}
+
+
+def test_a_fault_at_one_learner_costs_nobody_else_anything_at_any_stage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The grader fails at the fourth of ten, wherever it meets them: they are ungraded and have a message, nine are graded."""
+    kernels = differing(10)
+    laid_out(tmp_path / "class", {f"learner{n}.py": text for n, text in enumerate(kernels)})
+    monkeypatch.setattr(judging, "judged", lambda puzzle, *_, **__: missing_verdict(puzzle, "", "cpu"))
+    monkeypatch.setattr(score_module, "points_of", lambda *_: {"values": 1.0})
+
+    def failing(real: Callable[..., Any], at: int) -> Callable[..., Any]:
+        def fail(*arguments: Any, **named: Any) -> Any:
+            if re.search(r"learner3\.py|kernel 3\b", str(arguments[at])):
+                raise ValueError("boom")
+            return real(*arguments, **named)
+
+        return fail
+
+    for module, name, at in (
+        (Collector, "_add", 1),
+        (Reader, "read", 1),
+        (judging, "without_origin", 0),
+        (judging, "judged", 1),
+        (score_module, "without_origin", 0),
+        (score_module, "source_of", 0),
+        (written, "learner_page", 0),
+    ):
+        stage = name.replace("learner_page", "report")
+        run = tmp_path / f"{module.__name__}.{name}"
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, failing(getattr(module, name), at))
+            options = ["--puzzle", "vector_add", "--device", "cpu", "-o", str(run)]
+            assert main(["all", str(tmp_path / "class"), *options]) == 3, run
+        rows = {one.learner.id: one for one in RunFolder(run).results.submissions}
+        status = "graded" if stage == "report" else "ungraded"
+        assert {name: one.status for name, one in rows.items()} == {
+            f"learner{n}": status if n == 3 else "graded" for n in range(10)
+        }, run
+        assert {one.score for name, one in rows.items() if name != "learner3"} == {1.0}
+        said = rows["learner3"].puzzles[0].gates[0].message + "".join(capsys.readouterr())
+        assert "boom" in said or module is judging, run
+        pages = {path.stem for path in (run / "report" / "learners").iterdir()}
+        assert len(pages) == (9 if stage == "report" else 10)
+
+
+def test_true_is_no_tile_size() -> None:
+    """It is the number 1 to Python, and no number to a file of results."""
+    for size in ("True", "16.0", "0"):
+        tuned = f'@triton.autotune(configs=[triton.Config({{"BLOCK_N": {size}}})], key=[])\n@triton.jit'
+        with Reader() as reader:
+            (inner,) = reader.read(
+                "a.py", RIGHT.replace("@triton.jit", tuned).encode(), {VECTOR_ADD.kernel: "vector_add"}
+            )
+        (found,) = inner.found
+        assert found.source is not None
+        assert "`BLOCK_N` has to be a whole number larger than 0" in found.source.problems[0].message
