@@ -17,6 +17,7 @@ MOST_MAGICS = 100
 RUN_AS_STRINGS = ("prun", "time", "timeit")
 """The ``%%`` magics whose cells have no file to read a function's source from."""
 _OTHER_LANGUAGE = re.compile(r"\s*%%(?!time\b|timeit\b|capture\b|prun\b|python3?\b|pypy\b)\w+")
+_WRITES_PYTHON = re.compile(r"\A(\s*)%%(?:write)?file\b[^\n]*\.py\b[^\n]*")
 _CELL_MAGIC = re.compile(r"\s*%%")
 _HELP = re.compile(r"[\w.\[\]]+\?{1,2}")  # tl.load?
 _NAMES = re.compile(r"[\w., ]+")
@@ -36,6 +37,7 @@ def cells(text: str, origin: str) -> list[Text]:
             source = "".join(line for line in source if isinstance(line, str))
         if isinstance(source, str):
             source = source.encode("utf-8", "replace").decode()  # JSON can contain lone surrogates
+            source = _WRITES_PYTHON.sub(r"\1", source)  # a kernel that the notebook writes to a file was handed in, too
             texts.append(Text(without_magics(source), f"{origin}, cell {number}"))
     return texts
 

@@ -166,7 +166,7 @@ class Collector:
             self._inner(inner, place, handed)
 
     def _inner(self, inner: Inner, place: Place, handed: _Handed) -> None:
-        stated = _time_of(place.time)
+        stated = self._stated(place, handed)
         time = stated or (iso(inner.modified) if inner.modified is not None else None)
         with_kernel = [found for found in inner.found if found.source is not None]
         for found in inner.found:
@@ -200,6 +200,14 @@ class Collector:
                 )
             )
 
+    def _stated(self, place: Place, handed: _Handed) -> str | None:
+        """The platform's time for a file, in UTC. One that cannot be read is listed: nobody knows whether the file is late."""
+        try:
+            return _utc(moment(place.time)) if place.time else None
+        except ValueError:
+            handed.unread.append(_unread(place.file, "time", f"when it was handed in cannot be read: {place.time}"))
+            return None
+
     def _kept(self, source: KernelSource) -> str:
         key = hashlib.sha256(msgspec.json.encode(source)).hexdigest()[:32]
         self.sources[key] = source
@@ -207,13 +215,12 @@ class Collector:
 
     def _timestamp(self, entry: Entry, handed: _Handed) -> None:
         """nbgrader's: ``2026-11-20 15:58:23.948203 UTC``. It counts for all files of the learner."""
+        text = ""
         try:
-            text = entry.read(200).decode("utf-8", "replace").strip().removesuffix("UTC").strip()
-            at = datetime.fromisoformat(text)
+            text = entry.read(200).decode("utf-8", "replace").strip()
+            handed.time = _utc(moment(text))
         except (OSError, ValueError):
-            handed.unread.append(_unread(TIMESTAMP, "unreadable", "this is not a time"))
-            return
-        handed.time = (at if at.tzinfo else at.replace(tzinfo=UTC)).isoformat(timespec="seconds")
+            handed.unread.append(_unread(TIMESTAMP, "time", f"when it was handed in cannot be read: {text}"))
 
     def collection(self, source: str) -> tuple[Collected, dict[str, KernelSource]]:
         """Raises RosterError for somebody who is settled and not on the roster."""
@@ -276,9 +283,5 @@ def iso(seconds: float) -> str | None:
         return None
 
 
-def _time_of(text: str | None) -> str | None:
-    """The platform's time, if it can be read."""
-    try:
-        return text if text and moment(text) else None
-    except ValueError:
-        return None
+def _utc(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat(timespec="seconds")

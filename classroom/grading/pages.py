@@ -50,6 +50,7 @@ def class_page(result: Result) -> str:
         titles=[task.title for task in result.puzzles],
         has_roster=any(one.on_roster for one in result.submissions),
         hours=_hours(result),
+        doubts=_doubts(result),
         unread=[*unread, *(("", file) for file in result.unread)],
     )
 
@@ -120,16 +121,40 @@ def _beliefs(result: Result) -> list[_Belief]:
 def _puzzle_row(result: Result, at: int) -> dict[str, object]:
     """How a puzzle went: tried, passed, the gates that stopped kernels, the case that failed most."""
     results = [one.puzzles[at] for one in result.submissions]
-    failures = [one.failure for one in results if one.failure is not None]
+    tried = [one for one in results if one.status != "not_attempted"]
+    failures = [one.failure for one in tried if one.failure is not None]
     cases = Counter(failure.case for failure in failures if failure.case is not None)
-    stopped = Counter(failure.gate for failure in failures if failure.gate != "source")
+    stopped = Counter(failure.gate for failure in failures)
     return {
         "title": result.puzzles[at].title,
-        "tried": sum(one.status != "not_attempted" for one in results),
+        "tried": len(tried),
         "passed": sum(one.status == "passed" for one in results),
         "stopped": ", ".join(f"{gate} {n}" for gate, n in stopped.most_common()),
         "hardest": ", ".join(f"{case} ({n})" for case, n in cases.most_common(1)),
     }
+
+
+def _doubts(result: Result) -> list[tuple[str, str, str]]:
+    """What to read before you return the grades: work that got nothing without having run, and times that nobody could read."""
+    doubts = []
+    for one in result.submissions:
+        for puzzle in one.puzzles:
+            failure = puzzle.failure
+            if (
+                puzzle.status != "not_attempted"
+                and not puzzle.score
+                and failure is not None
+                and failure.gate == "source"
+            ):
+                where = f" (line {failure.line})" if failure.line else ""
+                doubts.append((name_of(one.learner), puzzle.puzzle, f"{failure.message}{where}"))
+            elif puzzle.status == "not_attempted":
+                why = [f"{file.file}: {file.message}" for file in one.unread if file.reason == "no_kernel"]
+                doubts += [(name_of(one.learner), puzzle.puzzle, text) for text in why]
+        doubts += [
+            (name_of(one.learner), "", f"{file.file}: {file.message}") for file in one.unread if file.reason == "time"
+        ]
+    return doubts
 
 
 def _hours(result: Result) -> dict[str, object] | None:

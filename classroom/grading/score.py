@@ -31,7 +31,7 @@ from classroom.grading.policy import GATES, Policy
 from classroom.grading.records import Kernel, Learner, StoredVerdict, described
 from classroom.grading.store import RunFolder
 
-_QUIET = ("left_out", "other_kind", "empty", "no_kernel")
+_QUIET = ("left_out", "other_kind", "empty", "no_kernel", "time")
 """Reasons that are listed for the learner, but do not make a puzzle unreadable."""
 
 

@@ -173,6 +173,10 @@ def _print_collected(collected: Collected, folder: RunFolder) -> None:
         rows = [[x.person.id, "", " or ".join(x.candidates)] for x in doubtful]
         write_atomically(folder.unmatched, as_csv([["handed_in", "id", "candidates"], *rows]))
         print(f"Fill in the column id of {folder.unmatched}, empty for nobody, and collect again with --match FILE.")
+    untimed = [x for x in learners if any(file.reason == "time" for file in x.unread)]
+    if untimed:
+        who = _names(x.person for x in untimed)
+        print(f"checker: ATTENTION, times that cannot be read count as on time: {who}", file=sys.stderr)
     unread = sum(len(x.unread) for x in learners) + len(collected.unread)
     print(
         f"{unread} files were not read. Look at {folder.path / 'collected.json'}, then: {COMMAND} judge {folder.path}"

@@ -15,6 +15,7 @@ from checker.course import PUZZLES
 from checker.submission.from_function import SubmissionError, from_function
 from checker.submission.from_path import SubmittedKernel, from_path
 from checker.submission.load import load_kernel
+from checker.submission.reader import Reader
 from checker.submission.rules import is_untouched, violations
 
 ROOT = Path(__file__).parents[2]
@@ -282,3 +283,21 @@ def test_cells_of_a_session_give_their_number() -> None:
     assert lines["    tl.store(y_ptr, helper(1.0))"] == (f"In[{count}]", 4)
     assert lines["    return x * SCALE"] == (f"In[{count - 1}]", 3)
     assert lines["SCALE = tl.constexpr(2.0)"] == (f"In[{count - 2}]", 3)
+
+
+def test_a_kernel_that_a_notebook_writes_to_a_file_was_handed_in(tmp_path: Path) -> None:
+    for magic, found in (
+        ("%%writefile kernel.py", True),
+        ("%%file -a 'my kernel.py'", True),
+        ("%%writefile k.txt", False),
+    ):
+        cell = {
+            "cell_type": "code",
+            "source": f"{magic}\nimport triton\n\n\n@triton.jit\ndef vector_add_kernel(x):\n    pass\n",
+        }
+        (tmp_path / "a.ipynb").write_text(json.dumps({"cells": [cell], "nbformat": 4}))
+        with Reader() as reader:
+            (inner,) = reader.read("a.ipynb", (tmp_path / "a.ipynb").read_bytes(), {"vector_add_kernel": "vector_add"})
+        assert (inner.found[0].source is not None) == found, magic
+        if inner.found[0].source is not None:
+            assert inner.found[0].source.first_line == 5

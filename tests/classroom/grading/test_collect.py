@@ -12,6 +12,7 @@ import pytest
 
 from checker.judge.result import Person, read, schema, write
 from checker.submission.reader import Reader
+from classroom.cli import main
 from classroom.grading.collect import SeveralAssignments, collect
 from classroom.grading.layouts import layout_of
 from classroom.grading.records import Collected
@@ -232,3 +233,33 @@ def test_a_platform_s_own_number_is_not_overruled_by_a_name_like_it(tmp_path: Pa
     layout = layout_of(["submission_11/a.py", "submission_12/a.py"], gradescope=text)
     owners = [place.names for name in ("submission_11/a.py", "submission_12/a.py") for place in layout.place(name)]
     assert owners[1:] == [("submission_11", "Carol Le"), ("submission_12", "Carol Le")]
+
+
+def test_times_are_read_with_the_names_of_zones_and_one_that_cannot_be_is_an_alarm(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    times = {
+        "2026-11-20 23:30:00.948203 UTC": "2026-11-20T23:30:00+00:00",
+        "2026-11-20 23:30:00 CET": "2026-11-20T22:30:00+00:00",
+        "2026-07-20 23:30:00 CEST": "2026-07-20T21:30:00+00:00",
+        "2026-07-20 23:30:00 Europe/Berlin": "2026-07-20T21:30:00+00:00",
+        "2026-11-20 23:30:00 America/New_York": "2026-11-21T04:30:00+00:00",
+        "2026-11-20 23:30:00 PST": "2026-11-21T07:30:00+00:00",
+        "2026-11-20 21:10:00.123456789 Z": "2026-11-20T21:10:00+00:00",
+        "2026-11-20 21:10:00 -0700": "2026-11-21T04:10:00+00:00",
+        "2026-11-20T23:30": "2026-11-20T23:30:00+00:00",
+        "2026-11-20 23:30:00 ../../etc/passwd": None,
+        "2026-11-20 23:30:00 America": None,
+        "Friday, 20 November 2026, 11:30 PM": None,
+        "": None,
+    }
+    files: dict[str, str | bytes] = {}
+    for n, text in enumerate(times):
+        files |= {f"submitted/l{n:02}/hw/a.py": RIGHT, f"submitted/l{n:02}/hw/timestamp.txt": text}
+    folder = laid_out(tmp_path / "course", files)
+    learners = collected(folder).learners
+    assert [None if one.kernels[0].file_time else one.kernels[0].time for one in learners] == [*times.values()]
+    alarms = [[file.reason for file in one.unread] for one in learners]
+    assert alarms == [[] if time else ["time"] for time in times.values()]
+    assert main(["collect", str(folder), "--puzzle", "vector_add", "-o", str(tmp_path / "run")]) == 0
+    assert "times that cannot be read count as on time: l09, l10, l11, l12" in capsys.readouterr().err

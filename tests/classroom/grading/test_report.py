@@ -38,7 +38,7 @@ from tests.classroom.grading.classes import (
     scored,
     wanted,
 )
-from tests.classroom.grading.conftest import RIGHT, UNMASKED, solution
+from tests.classroom.grading.conftest import NO_SYNTAX, RIGHT, STUB, UNMASKED, solution
 
 
 @pytest.fixture
@@ -270,3 +270,39 @@ def test_the_class_page_shows_progress_beliefs_the_hardest_case_and_times(tmp_pa
     ):
         assert part in text
     assert page.count("<rect") == 3
+
+
+def test_work_that_got_nothing_without_having_run_has_its_own_list(tmp_path: Path) -> None:
+    """Rules, syntax, another name, a time that nobody can read; an untouched stub is not tried, and every gate stops kernels."""
+    files: dict[str, str | bytes] = {
+        "submitted/rules/hw/a.py": UNMASKED,
+        "submitted/syntax/hw/a.py": NO_SYNTAX,
+        "submitted/renamed/hw/a.py": RIGHT.replace("vector_add_kernel", "my_kernel"),
+        "submitted/time/hw/a.py": RIGHT,
+        "submitted/time/hw/timestamp.txt": "yesterday",
+        "submitted/stub/hw/a.py": STUB,
+        "submitted/written/hw/a.ipynb": notebook("%%writefile kernel.py\n" + RIGHT.replace("x + y", "y + x")),
+    }
+    folder = run_folder(tmp_path, files)
+    rules, right, stub, written = (
+        judged_as("source", "forbidden"),
+        judged_as(None),
+        judged_as("source"),
+        judged_as("compile"),
+    )
+    by_learner = {"rules": rules, "time": right, "stub": replace(stub, status="not_attempted"), "written": written}
+    keep(folder, *(by_learner[task.learners[0]] for task in wanted(folder)))
+    result = scored(folder)
+    page = class_page(result)
+    text = " ".join(re.sub("<[^>]+>", " ", page).split())
+    listed = text.split("Look at these yourself")[1].split("Puzzles puzzle tried")[0]
+    for part in (
+        "renamed Vector addition hw/a.py: no kernel of this course is defined here: found my_kernel",
+        "rules Vector addition source is forbidden. (line 3)",
+        "was never closed (line 8 of hw/a.py)",
+        "time timestamp.txt: when it was handed in cannot be read: yesterday",
+    ):
+        assert part in listed, (part, listed)
+    assert "stub" not in listed
+    assert "written" not in listed
+    assert "Vector addition 4 1 source 2, compile 1" in text
