@@ -4,6 +4,7 @@ What a learner types, in a notebook or in Python:
 
     check(row_softmax_kernel)          is it right, and if not, why not
     film(row_softmax_kernel, N=13)     watch it load and store, tile by tile
+    with film(): …                     watch any launch, kernel[grid](x, y, N, BLOCK_N=8)
     hint(row_softmax_kernel)           a question, then an idea, then a skeleton
     xray(row_softmax_kernel)           what the compiler makes of it
     bench(row_softmax_kernel)          how fast it is on this machine's GPU
@@ -31,6 +32,7 @@ from checker.verbs.arguments import need as _need
 
 if TYPE_CHECKING:  # `import checker` imports neither torch nor triton
     from checker.judge.verdict import Verdict
+    from checker.lens.session import Filming
     from checker.verbs.bench import Benchmark
     from checker.verbs.doctor import DoctorReport
     from checker.verbs.film import Film
@@ -74,13 +76,23 @@ def check(kernel: Any = None, device: str = "auto", *, only: str = "") -> Verdic
     return check(kernel, device, only)
 
 
-def film(kernel: Any = None, case: str = "", **sizes: int) -> Film | None:
+@overload
+def film() -> Filming: ...
+@overload
+def film(kernel: Any, case: str = "", **sizes: int) -> Film | None: ...
+def film(kernel: Any = None, case: str = "", **sizes: int) -> Film | Filming | None:
     """Show which tiles a kernel loads and stores, step by step, at small sizes: ``film(row_softmax_kernel, N=13, BLOCK_N=16)``.
 
     ``case="failing"`` films the smallest case that fails. Save a film as a page with ``film(...).save("film.html")``. If the
     kernel cannot run, its verdict is shown instead.
+
+    Without a kernel, films whatever you launch inside: ``with film(): kernel[grid](x, y, N, BLOCK_N=8)``.
     """
     _need("torch", "triton")
+    if kernel is None and not case and not sizes:
+        from checker.lens import film as filming
+
+        return filming()
     from checker.verbs.film import film
 
     return film(kernel, sizes, case)

@@ -18,7 +18,8 @@ from __future__ import annotations
 
 from checker.lens import triton_hooks
 from checker.lens.launch import KernelStopped, LaunchError
-from checker.lens.session import current, film, lens
+from checker.lens.session import Filming as film
+from checker.lens.session import current, lens
 
 __all__ = ["KernelStopped", "LaunchError", "film", "lens"]
 

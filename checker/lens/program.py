@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import runpy
+import signal
 import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
@@ -61,7 +62,7 @@ def _run(program: Sequence[str], module: bool) -> bool:
                 runpy.run_path(program[0], run_name="__main__")
     except SystemExit as end:
         if end.code not in (None, 0):
-            complain(f"The program ended with exit status {end.code}.")
+            complain(f"The program ended early: {end.code}.")
         return end.code in (None, 0)
     except KeyboardInterrupt as stop:
         complain(str(stop) or "You interrupted the program.")
@@ -78,11 +79,13 @@ def _run(program: Sequence[str], module: bool) -> bool:
 def _as_main(program: Sequence[str], module: bool) -> Iterator[None]:
     """As if Python had started the program itself."""
     arguments, path = sys.argv, list(sys.path)
+    terminated = signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))  # what was seen is still reported
     sys.argv = list(program)
     sys.path.insert(0, str(Path.cwd() if module else Path(program[0]).resolve().parent))
     try:
         yield
     finally:
+        signal.signal(signal.SIGTERM, terminated)
         sys.argv, sys.path[:] = arguments, path
 
 

@@ -179,21 +179,28 @@ class Films(list[Any]):
         return f"<{count(len(self), 'film')}: save one with films[0].save('launch.html')>"
 
 
-@contextlib.contextmanager
-def film() -> Iterator[Films]:
-    """Film every launch inside: ``with film() as films: kernel[grid](x, y, N, BLOCK_N=8)``.
+class Filming:
+    """Films every launch inside ``with film() as films:``.
 
     A notebook shows the films; a script saves them, ``films[0].save("launch.html")``. A launch that is too large to watch raises
     LaunchError.
     """
-    films = Films()
-    with using(replace(current(), options=FILMED, films=films)):
-        yield films
-    if display.in_notebook():
-        from checker.verbs.film import film_output
 
-        for made in films:
-            display.show(film_output(made))
+    def __enter__(self) -> Films:
+        self._films, self._stack = Films(), contextlib.ExitStack()
+        self._stack.enter_context(using(replace(current(), options=FILMED, films=self._films)))
+        return self._films
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+        if display.in_notebook():
+            from checker.verbs.film import film_output
+
+            for made in self._films:
+                display.show(film_output(made))
+
+    def __repr__(self) -> str:
+        return "film needs a kernel, film(vector_add_kernel), or launches inside `with film():`."
 
 
 @contextlib.contextmanager

@@ -1,10 +1,11 @@
-"""Hooks into a notebook's session: record when each cell ran, and explain a NameError for a kernel.
+"""Hooks into a notebook's session: record when each cell ran, simulate launches, and explain a NameError for a kernel.
 
-They use IPython's own events, and replace nothing.
+They use IPython's own events.
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from typing import Any
@@ -25,7 +26,10 @@ class Session:
         self.ran: dict[int, float] = {}
         """When each cell ended, by its number, in seconds since the epoch."""
 
-    def starts(self, _: Any) -> None:
+    def starts(self, info: Any) -> None:
+        if "triton" in getattr(info, "raw_cell", ""):
+            with contextlib.suppress(ImportError):  # the cell itself or doctor says what is missing
+                import checker.lens  # noqa: F401 (launches on CPU tensors work from here on)
         self.queued = time.monotonic() - self.ended < QUEUED
 
     def ends(self, result: Any) -> None:

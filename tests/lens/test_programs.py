@@ -105,7 +105,8 @@ def test_the_last_program_runs_even_if_time_is_short(tmp_path: Path) -> None:
 def test_what_a_program_does_wrong_is_its_own_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for main_, status, words in (
         ("assert False, 'my own'\n", 3, "AssertionError: my own"),
-        ("add(torch.rand(8).cuda(), torch.rand(8).cuda())\nsys.exit(5)\n", 3, "ended with exit status 5"),
+        ("add(torch.rand(8).cuda(), torch.rand(8).cuda())\nsys.exit(5)\n", 3, "The program ended early: 5."),
+        ("import os, signal\nos.kill(os.getpid(), signal.SIGTERM)\n", 3, "The program ended early: terminated."),
         ("print(1)\n", 3, "launched no Triton kernel"),
         ("torch.cuda.CUDAGraph()\n", 3, "asks for something of CUDA that the lens does not serve"),
         ("add_kernel[(2,)](torch.rand(8).cuda())\n", 3, "LaunchError: add_kernel needs y_ptr, out_ptr, n and BLOCK"),

@@ -89,3 +89,39 @@ def test_what_a_learner_sees(run: Run, space: Workspace) -> None:
 
     (kept,) = (space.ours / "passed").iterdir()
     assert "def vector_add_kernel(" in kept.read_text()
+
+
+def test_a_launch_runs_prints_tells_and_is_filmed(run: Run, space: Workspace) -> None:
+    """A learner calls their kernel from PyTorch, as they would on a GPU."""
+    make = "import torch\nx, z = torch.arange(10.0), torch.zeros(10)"
+    launch = "vector_add_kernel[(3,)](x, x, z, 10, BLOCK_N=4)"
+    wrong = RIGHT.replace("x + y, mask=mask", "x + y").replace(
+        "    tl.store", '    tl.device_print("pid", pid)\n    tl.store'
+    )
+    outputs = run(
+        (
+            "from checker import film",
+            RIGHT,
+            f"{make}\n{launch}\nz.tolist()",
+            f"with film():\n    {launch}",
+            wrong,
+            launch,
+            launch,
+            "vector_add_kernel[(3,)](x, x, z, BLOCK_N=4)",
+            "film()",
+        )
+    )
+    _, _, launched, filmed, _, told, again, refused, alone = outputs
+    (value,) = launched
+    assert value["data"]["text/plain"] == str([2.0 * i for i in range(10)])
+    (film,) = filmed
+    assert "vector_add_kernel, grid 3" in html(film)
+    for shown in (told, again):
+        printed, card = shown
+        assert printed["text"].startswith("program 0 pid: 0\nprogram 1 pid: 1\n")
+        assert "Store out of bounds" in html(card)
+        assert "outside z (10 elements), for example z[10]" in html(card)
+    (error,) = refused
+    assert error["traceback"] == ["LaunchError: vector_add_kernel needs N, and the launch does not pass it."]
+    (hint,) = alone
+    assert "film needs a kernel" in hint["data"]["text/plain"]
