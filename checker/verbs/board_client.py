@@ -10,6 +10,7 @@ import contextlib
 import http.client
 import os
 import random
+import secrets
 import sys
 import threading
 import time
@@ -44,6 +45,8 @@ PATIENCE = 2.0  # seconds to wait for an answer to a post
 SLOWEST = 60.0  # the longest pause between two tries, in seconds
 OVERDUE = 30.0  # seconds after which the learner hears that a result is still undelivered
 MAX_ANSWER = 1 << 20
+CLIENT = secrets.token_hex(8)
+"""What the board knows this session by until it has joined."""
 
 
 class NotReached(OSError):
@@ -165,7 +168,7 @@ def join(box: Box, address: JoinAddress, name: str = "", token: str = "") -> Joi
     """Join a class, or join it again as the same person. Raises NotReached, NotAllowed, OSError."""
     old = box.membership()
     token = token or (old.joined.token if old is not None and old.url == address.url else "")
-    answer = post(f"{address.url}join", Join(address.code, name, token), "", patience=8.0)
+    answer = post(f"{address.url}join", Join(address.code, name, token, CLIENT), "", patience=8.0)
     joined = _decoded(answer, Joined)
     box.folder.mkdir(parents=True, exist_ok=True)
     if old is None or old.joined.who != joined.who:  # another class must not get these results

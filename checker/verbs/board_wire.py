@@ -73,11 +73,15 @@ class ReportReply(msgspec.Struct, frozen=True):
 
 
 class Join(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``POST join``. Whoever joined before, here or on another machine, sends their `token` to be the same person again."""
+    """``POST join``. Whoever joined before, here or on another machine, sends their `token` to be the same person again.
+
+    `client` tells this session from others at the same address, as behind a hub or a router.
+    """
 
     code: Annotated[str, Meta(max_length=60)]
     name: Annotated[str, Meta(max_length=400)] = ""
     token: Annotated[str, Meta(max_length=64)] = ""
+    client: Annotated[str, Meta(max_length=32)] = ""
 
 
 class Joined(msgspec.Struct, frozen=True):

@@ -75,7 +75,7 @@ class LiveClass:
     def __post_init__(self) -> None:
         self.disk = ThreadPoolExecutor(1, "board-disk")
         self.room = room.replayed(self.store.learners(), self.store.events())
-        self._wrong_codes, self._all_wrong_codes = Limit(10, 10), Limit(120, 200)
+        self._wrong_codes, self._wrong_at_address = Limit(10, 10), Limit(120, 200)
         self._joins = Limit(60, 300)
         self._requests, self._events = Limit(60, 60), Limit(20, 60)
         for belief in self.room.beliefs(self.clock()) if self.films is not None else ():
@@ -145,11 +145,12 @@ class LiveClass:
                 learner.name, self.changed = name, True
                 self.store.update_learner(learner)
             return Joined(learner.id, request.token, learner.name, self.title)
-        if self._wrong_codes.left(address) < 1 or self._all_wrong_codes.left("") < 1:
+        client = address, request.client  # a hub or a router has one address for everyone
+        if self._wrong_codes.left(client) < 1 or self._wrong_at_address.left(address) < 1:
             raise NotAllowed(429, "too many wrong codes: wait a minute", 60)
         if not hmac.compare_digest(plain_code(request.code).encode(), plain_code(self.code).encode()):
-            self._wrong_codes.take(address)
-            self._all_wrong_codes.take("")
+            self._wrong_codes.take(client)
+            self._wrong_at_address.take(address)
             raise NotAllowed(403, "the board does not know this code: look at the screen again")
         if not self.door_open:
             raise NotAllowed(403, "this class is closed to newcomers: ask the instructor to open the door")

@@ -47,6 +47,20 @@ def test_after_ten_wrong_codes_a_client_must_wait_and_cannot_choose_its_address(
     assert board.ask("join", {"code": board.live.code}, "", **{"X-Forwarded-For": "192.0.2.8"})[0] == 200
 
 
+def test_sixty_people_join_from_one_address_while_somebody_there_guesses(board: Board) -> None:
+    """Behind a hub or a router. Whoever pretends to be many clients is stopped too, and other addresses are not."""
+    code = board.live.code
+    for n in range(60):
+        guess = board.ask("join", {"code": f"tile-{n}", "client": "eve"})[0]
+        assert guess == (403 if n < 10 else 429)
+        assert board.ask("join", {"code": code, "client": f"honest {n}"})[0] == 200
+    many = [board.ask("join", {"code": "x", "client": f"eve {n}"})[0] for n in range(250)]
+    assert many[:150] == [403] * 150
+    assert many[-1] == 429
+    board.server.forwarded = True
+    assert board.ask("join", {"code": code}, "", **{"X-Forwarded-For": "192.0.2.9"})[0] == 200
+
+
 def test_the_door_can_be_closed_and_closes_by_itself_after_twelve_hours(start: Start) -> None:
     ahead = [0.0]
     board = start(clock=lambda: time.time() + ahead[0])
