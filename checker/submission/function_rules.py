@@ -31,6 +31,8 @@ from checker.submission.literals import NotLiteral, is_no_finite_number, number
 from checker.submission.scope import quoted
 
 MAX_STATIC_TURNS = 1024
+SAY_SOMETHING = frozenset({"print", "tl.device_print", "tl.static_print", "tl.static_assert", "tl.device_assert"})
+"""Functions whose text nobody computes with."""
 ITERATORS = ("range", "tl.range", "tl.static_range")
 """What a `for` loop may iterate over; nothing else may call these."""
 _LANGUAGE = "triton.language"
@@ -396,6 +398,8 @@ class FunctionRules:
             self.name(function, function.id)
 
     def arguments(self, node: ast.Call, kind: str | None) -> None:
+        if kind in ("print", "tl.device_print") and not (node.args and _is_text(node.args[0])):
+            self.refuse("text", node, f'{kind} takes text first, and then values, as in {kind}("x", x)')
         for keyword in node.keywords:
             if keyword.arg is None:
                 self.refuse("arguments", node, "write the arguments out one by one, without `**`")
@@ -408,6 +412,8 @@ class FunctionRules:
                 self.refuse("arguments", argument, "write the arguments out one by one, without `*`")
             elif isinstance(argument, ast.Constant) and isinstance(argument.value, str):
                 self.text_argument(argument, kind)
+            elif isinstance(argument, ast.JoinedStr) and kind in SAY_SOMETHING:
+                self.formatted(argument)
             elif (
                 isinstance(argument, ast.Name)
                 and argument.id in self.functions - self.locals
@@ -418,9 +424,17 @@ class FunctionRules:
                 self.expression(argument)
 
     def text_argument(self, node: ast.Constant, kind: str | None) -> None:
-        if kind in BUILTINS and not (kind == "float" and is_no_finite_number(str(node.value))):
+        if kind in BUILTINS - SAY_SOMETHING and not (kind == "float" and is_no_finite_number(str(node.value))):
             message = f'{kind}() takes numbers here; only float("inf"), float("-inf") and float("nan") are text'
             self.refuse("text", node, message)
+
+    def formatted(self, node: ast.JoinedStr) -> None:
+        """An f-string, whose values Python formats in its own way only where nothing else is said."""
+        for part in node.values:
+            if isinstance(part, ast.FormattedValue):
+                if part.conversion != -1 or part.format_spec is not None:
+                    self.refuse("text", part, "write a value in an f-string without a format, as in {BLOCK_N}")
+                self.expression(part.value)
 
     def takes_helper(self, node: ast.Call, kind: str | None) -> bool:
         if kind is None:
@@ -473,6 +487,10 @@ def _literal(node: ast.expr) -> bool:
     except NotLiteral:
         return False
     return True
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
 def _is_none(node: ast.expr) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import copy
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from checker.submission.kernel import Config, Scalar
 from checker.submission.scope import Scope, dotted, quoted
@@ -96,11 +97,41 @@ def autotune_configs(call: ast.Call, scope: Scope) -> tuple[Config, ...]:
     ):
         assert isinstance(definition.node, ast.Assign | ast.AnnAssign)
         listed = definition.node.value
-    if not isinstance(listed, ast.List | ast.Tuple):
+    if isinstance(listed, ast.ListComp):
+        items = _each(listed, listed.generators)
+    elif isinstance(listed, ast.List | ast.Tuple):
+        items = listed.elts
+    else:
         raise NotLiteral(listed or call, "autotune needs a list of triton.Config(...), each written out")
-    if not 1 <= len(listed.elts) <= MAX_CONFIGS:
+    if not 1 <= len(items) <= MAX_CONFIGS:
         raise NotLiteral(listed, f"autotune takes between 1 and {MAX_CONFIGS} configurations")
-    return tuple(_config(item, scope) for item in listed.elts)
+    return tuple(_config(item, scope) for item in items)
+
+
+def _each(listed: ast.ListComp, generators: Sequence[ast.comprehension]) -> list[ast.expr]:
+    """The elements of a comprehension over lists of literal numbers, written out. Raises NotLiteral."""
+    items: list[ast.expr] = [listed.elt]
+    for generator in reversed(generators):
+        name, values = generator.target, generator.iter
+        if not (isinstance(name, ast.Name) and isinstance(values, ast.List | ast.Tuple)) or generator.ifs:
+            raise NotLiteral(
+                listed, "go over lists of numbers here, as in `for b in (64, 128)`, or write each configuration out"
+            )
+        if len(values.elts) * len(items) > MAX_CONFIGS:
+            raise NotLiteral(listed, f"autotune takes between 1 and {MAX_CONFIGS} configurations")
+        constants = [ast.copy_location(ast.Constant(number(value)), value) for value in values.elts]
+        items = [_Named(name.id, constant).visit(copy.deepcopy(item)) for constant in constants for item in items]
+    return items
+
+
+class _Named(ast.NodeTransformer):
+    """Puts a constant in the place of a name."""
+
+    def __init__(self, name: str, constant: ast.Constant) -> None:
+        self.name, self.constant = name, constant
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self.constant if node.id == self.name else node
 
 
 def _config(node: ast.expr, scope: Scope) -> Config:

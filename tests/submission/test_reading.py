@@ -301,3 +301,28 @@ def test_a_kernel_that_a_notebook_writes_to_a_file_was_handed_in(tmp_path: Path)
         assert (inner.found[0].source is not None) == found, magic
         if inner.found[0].source is not None:
             assert inner.found[0].source.first_line == 5
+
+
+def test_configurations_may_come_from_a_comprehension(tmp_path: Path) -> None:
+    def read(configs: str) -> SubmittedKernel:
+        source = SOLUTION.replace("@triton.jit", f"@triton.autotune(configs={configs}, key=[])\n@triton.jit")
+        with Reader() as reader:
+            (inner,) = reader.read("a.py", source.encode(), {PUZZLE.kernel: PUZZLE.name})
+        return inner.found[0]
+
+    config = 'triton.Config({"BLOCK_N": 2 * b}, num_warps=w)'
+    source = read(f"[{config} for b in (64, 128) for w in [4, 8]]").source
+    assert source is not None
+    assert source.problems == ()
+    tuned = [(one.meta["BLOCK_N"], one.options["num_warps"]) for one in source.configs]
+    assert tuned == [(128, 4), (128, 8), (256, 4), (256, 8)]
+    for configs in (
+        f"[{config} for b in range(9) for w in [4]]",
+        f"[{config} for b in (64, 128) for w in [4] if b > w]",
+        f"[{config} for b in ({'8, ' * 33}) for w in [4, 8]]",
+        f"[{config} for b in (open('x'),) for w in [4]]",
+        f"[{config} for b in (True,) for w in [True]]",
+    ):
+        source = read(configs).source
+        assert source is not None
+        assert [problem.rule for problem in source.problems] == ["autotune"], configs

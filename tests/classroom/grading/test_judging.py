@@ -230,3 +230,19 @@ def test_true_is_no_tile_size() -> None:
         (found,) = inner.found
         assert found.source is not None
         assert "`BLOCK_N` has to be a whole number larger than 0" in found.source.problems[0].message
+
+
+def test_a_leftover_print_costs_nothing_and_nobody_hears_it(
+    sandbox: Sandbox, capfd: pytest.CaptureFixture[str]
+) -> None:
+    said = 'tl.static_assert(BLOCK_N >= 1, f"BLOCK_N is {BLOCK_N}")\n    print("x", x)\n    tl.static_print("hello")\n    # your code ends'
+    with Reader() as reader:
+        text = RIGHT.replace("# your code ends", said).encode()
+        (inner,) = reader.read("a.py", text, {VECTOR_ADD.kernel: "vector_add"})
+    (found,) = inner.found
+    assert found.source is not None
+    made = stored_verdict(Task("key", VECTOR_ADD, found.source), CPU, None, sandbox)  # type: ignore[arg-type]
+    assert isinstance(made, StoredVerdict)
+    assert made.result.status == "passed"
+    assert "hello" not in made.card.replace("tl.static_print", "")
+    assert capfd.readouterr() == ("", "")
