@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 
@@ -74,6 +75,11 @@ def _number(node: ast.expr) -> Scalar:
             if is_no_finite_number(text):
                 return float(text)
     raise NotLiteral(node, f"`{quoted(node)}` is not a literal number")
+
+
+def literal(value: Scalar) -> str:
+    """How Python writes a number, infinities included."""
+    return repr(value) if not isinstance(value, float) or math.isfinite(value) else f'float("{value}")'
 
 
 def is_no_finite_number(text: str) -> bool:

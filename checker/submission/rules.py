@@ -17,7 +17,7 @@ from checker.puzzle import Puzzle
 from checker.submission.allowed_names import DTYPES, LIBDEVICE, LIBDEVICES, MODULES
 from checker.submission.function_rules import FunctionRules, triton_path
 from checker.submission.kernel import KernelSource, Violation
-from checker.submission.literals import NotLiteral, number
+from checker.submission.literals import NotLiteral, literal, number
 from checker.submission.marked_region import END, START
 from checker.submission.scope import DEFAULT_IMPORTS, parse, quoted
 
@@ -138,7 +138,7 @@ class _Module:
             return
         if not (isinstance(value, ast.Call) and triton_path(value.func, self.aliases) == "triton.language.constexpr"):
             try:
-                shown = f"{number(value)!r}"
+                shown = literal(number(value))
             except NotLiteral:
                 shown = "..."
             outside = "is an ordinary Python value, which Triton does not read from outside the kernel"

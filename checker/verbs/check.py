@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from typing import Any
 
 from checker import workspace
@@ -27,13 +29,17 @@ def check(kernel: Any, device: str = "auto", only: str = "") -> Verdict | Checke
 
 def check_and_show(puzzle: Puzzle, source: KernelSource, device: str = "auto", seed: int | None = None) -> Verdict:
     """Judge a kernel and show its card; a `seed` draws other cases. Raises UsageError."""
+    started = time.perf_counter()
     with display.working(f"Checking {source.kernel} …") as area:
         try:
-            verdict = check_source(puzzle, source, device, submission=source.origin, seed=seed)
+            judged = check_source(puzzle, source, device, submission=source.origin, seed=seed)
         except DeviceMissing as missing:
             raise UnavailableHere(str(missing)) from None
         except ValueError as error:
             raise UsageError(str(error)) from None
+        verdict = replace(
+            judged, seconds=time.perf_counter() - started
+        )  # what the learner waited, the worker's start included
         progress = progress_file.record(workspace.find(), verdict, source.source)
         card = with_note(display.verdict_card(verdict), source)
         area.show(card)

@@ -104,11 +104,20 @@ def read_policy(path: Path, puzzles: Mapping[str, object]) -> Policy:
         raise PolicyError(f"{path} is not TOML: {error}") from None
     known = {"points", "puzzles", "attempts", "late", "drop"}
     _only(table, known, str(path))
+    for name, value in table.items():
+        if not isinstance(value, dict):
+            raise PolicyError(
+                f"{path}: `{name}` is a table: write [{name}] on a line of its own, and what it sets below it"
+            )
     try:
         points = {**Policy().points, **_numbers(table.get("points", {}), GATES, "points")}
         if not sum(points.values()):
             raise PolicyError("[points] gives no gate anything")
         late = Late(**_fields(table.get("late", {}), Late, "late"))
+        if late.per_day > 1:
+            raise PolicyError(
+                f"[late] per_day is a share of the score: 0.1 takes a tenth for each day, and {late.per_day:g} is more than all"
+            )
         if late.due:
             moment(late.due)
         attempts = Attempts(**_fields(table.get("attempts", {}), Attempts, "attempts"))
@@ -116,9 +125,10 @@ def read_policy(path: Path, puzzles: Mapping[str, object]) -> Policy:
             raise PolicyError(f'[attempts] count is "best" or "last", not {attempts.count!r}')
         drop = table.get("drop", {})
         _only(drop, {"lowest"}, "[drop]")
-        return Policy(
-            points, _numbers(table.get("puzzles", {}), puzzles, "puzzles"), attempts, late, int(drop.get("lowest", 0))
-        )
+        lowest = drop.get("lowest", 0)
+        if type(lowest) is not int or lowest < 0:
+            raise PolicyError(f"[drop] lowest is how many puzzles are left out, not {lowest!r}")
+        return Policy(points, _numbers(table.get("puzzles", {}), puzzles, "puzzles"), attempts, late, lowest)
     except PolicyError as error:
         raise PolicyError(f"{path}: {error}") from None
     except (TypeError, ValueError, AttributeError) as error:

@@ -80,7 +80,7 @@ class Judging:
     jobs: int | None = None
     diagnose: bool = True
     time_limit: float = 600.0
-    learner_limit: float = 0.0
+    learner_limit: float = 600.0
     engine: str = "local"
     ray_address: str = "auto"
     require_isolation: str | None = None

@@ -202,6 +202,12 @@ def test_honest_module_with_helpers_and_constants_passes() -> None:
     assert broken(kernel(body, above)) == []
 
 
+def test_the_advice_on_a_constant_is_python() -> None:
+    for value, advice in (('float("-inf")', 'float("-inf")'), ("-1e999", 'float("-inf")'), ("2 ** 10", "1024")):
+        (violation,) = broken(kernel("y = NEG", f"NEG = {value}"))
+        assert f"write `NEG = tl.constexpr({advice})`" in violation.message
+
+
 def test_violation_stands_on_the_learners_line() -> None:
     source = kernel("y = 1\nimport os")
     text = source.source

@@ -127,6 +127,11 @@ def test_a_mistake_in_a_policy_is_refused_and_named(tmp_path: Path) -> None:
         ("[late]\nper_day = true\n", "cannot be"),
         ("[late]\nfile_times = 1\n", "cannot be"),
         ("points = [\n", "is not TOML"),
+        ("points = 3\n", r"write \[points\] on a line of its own"),
+        ("late = 2026-11-20\n", r"write \[late\]"),
+        ("[late]\nper_day = 5\n", "0.1 takes a tenth"),
+        ("[drop]\nlowest = 'all'\n", "how many puzzles"),
+        ("[drop]\nlowest = -1\n", "how many puzzles"),
     ):
         with pytest.raises(PolicyError, match=message):
             policy(tmp_path, text)

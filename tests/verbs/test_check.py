@@ -1,0 +1,26 @@
+"""What `check` adds to a verdict."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+import pytest
+
+from checker.course import PUZZLES
+from checker.submission.kernel import KernelSource
+from checker.verbs import check
+from checker.verbs.submissions import missing_verdict
+from checker.workspace import Workspace
+
+
+def test_a_card_says_how_long_the_learner_waited(
+    space: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The start of a worker takes seconds that the judging does not count."""
+    clock = iter([100.0, 107.5])
+    puzzle = PUZZLES["vector_add"]
+    monkeypatch.setattr(check, "time", Namespace(perf_counter=lambda: next(clock)))
+    monkeypatch.setattr(check, "check_source", lambda *_, **__: missing_verdict(puzzle, "", "cpu"))
+    made = check.check_and_show(puzzle, KernelSource("vector_add", puzzle.kernel, "", ()))
+    assert made.seconds == 7.5
+    assert "7.5 s" in capsys.readouterr().out
