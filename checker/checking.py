@@ -22,9 +22,9 @@ from checker.judge.outcome import Candidate, Failure, Outcome
 from checker.judge.runner import Runner, session
 from checker.judge.smallest_case import smallest_case
 from checker.judge.source_gate import source_gate
-from checker.judge.verdict import GATES, Diagnosis, Gate, GateResult, Unreached, Verdict, own_line
+from checker.judge.verdict import Diagnosis, GateResult, Unreached, Verdict, own_line
 from checker.judge.wraps import diagnosis, huge_launches
-from checker.puzzle import Case, Launch, Puzzle
+from checker.puzzle import GATES, Case, Gate, Launch, Puzzle
 from checker.submission.kernel import KernelSource
 
 Device = Literal["cpu", "cuda"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any
+from typing import Any, Literal, get_args
 
 import torch
 
@@ -23,6 +23,11 @@ DTYPES: dict[str, torch.dtype] = {
     "float16": torch.float16,
     "bfloat16": torch.bfloat16,
 }
+Gate = Literal["source", "compile", "values", "memory", "traffic", "gpu", "speed"]
+GATES: tuple[Gate, ...] = get_args(Gate)
+"""What a kernel has to get through, in order."""
+DECIDING: tuple[Gate, ...] = GATES[:-1]
+"""The gates that can stop a kernel: speed earns medals."""
 LARGEST_SIZE = 2**31 - 2**16
 """No size is larger, so that a tile that begins inside a tensor ends below 2³¹. Offsets may be larger."""
 CPU, GPU, TIMED = frozenset({"cpu"}), frozenset({"gpu"}), frozenset({"bench"})

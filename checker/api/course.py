@@ -5,8 +5,9 @@ from __future__ import annotations
 from checker.checking import check_source
 from checker.course import LADDER, PUZZLES
 from checker.films.page import film_document
-from checker.judge.verdict import GATES, STATUSES, Verdict
+from checker.judge.verdict import STATUSES, Verdict
 from checker.misconceptions import SOLUTIONS, Misconception, bank
+from checker.puzzle import GATES
 from checker.sandbox import Sandbox
 from checker.submission.from_path import from_path
 from checker.submission.kernel import KernelSource

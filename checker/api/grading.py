@@ -32,9 +32,9 @@ from checker.judge.result import (
     write,
 )
 from checker.judge.runner import Runner
-from checker.judge.verdict import GATES, Status, Verdict
+from checker.judge.verdict import Status, Verdict
 from checker.phrases import count
-from checker.puzzle import Puzzle
+from checker.puzzle import GATES, Puzzle
 from checker.sandbox import Sandbox
 from checker.sandbox.bounded import Bounded
 from checker.sandbox.isolation import LANDLOCK, LAYERS, NAMESPACES, SECCOMP

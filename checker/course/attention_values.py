@@ -212,8 +212,8 @@ def sink(x: Tokens, case: Case) -> Tokens:
 
 LARGE = {"float32": 2.0**100, "float16": 2.0**14, "bfloat16": 2.0**100}
 """The smallest magnitude of values in the family "large"; the largest is twice that. float16 cannot hold those of the other dtypes."""
-DEEPEST = 44
-"""The largest distance of a score of "rare_keys" below 0. float32 and bfloat16 can hold both exp(44) and exp(-44)."""
+DEEPEST = 80
+"""The largest distance of a score of "rare_keys" below 0. float32 and bfloat16 can hold both exp(80) and exp(-80)."""
 OF_BASE_TWO = {"float32": 1143 / 1024, "float16": 131 / 128, "bfloat16": 131 / 128}
 """Factors for the queries of "rare_keys" that have few bits, also after a product with log2(e): within 4e-5 of 189/128 and 3e-7 of
 1649/1024. So a kernel may multiply queries by log2(e) and round them before the loop without changing low scores much."""
@@ -354,6 +354,13 @@ overflowing_scores = _at_levels(
 )
 far_below_zero = _at_levels(
     "far_below_zero", "scores that are all far below zero", "scores far below zero", lambda j: 0.0 * j - 20_480.0
+)
+# lower than any number that a kernel may use for -inf, but -1e30; one key takes all, so that a log-sum-exp is a score
+lowest_scores = _at_levels(
+    "lowest_scores",
+    "scores that are all near -1e29",
+    "scores near -1e29",
+    lambda j: -(2.0**96) * torch.where(j == 0, 1.0, 1.25 + j % 3 / 4),
 )
 climbing_scores = _at_levels(
     "climbing_scores", "scores that rise by 6 from tile to tile", "climbing scores", lambda j: 6.0 * (j // 16)

@@ -57,6 +57,12 @@ def large(x: torch.Tensor, case: Case) -> torch.Tensor:
     return x * torch.finfo(DTYPES[case.dtype]).max / 32  # the sum of two does not overflow
 
 
+@family("numbers next to the smallest that their type can hold", "smallest numbers")
+def smallest(x: torch.Tensor, case: Case) -> torch.Tensor:
+    info = torch.finfo(DTYPES[case.dtype])
+    return torch.round(3 * x) * info.smallest_normal * info.eps  # a few steps each: half a step is lost
+
+
 @family("two rows of which some numbers are 0 and some cancel", "zeros among numbers")
 def zeros(x: torch.Tensor, case: Case) -> torch.Tensor:
     turn = _columns(x) % 5
@@ -68,7 +74,7 @@ def zeros(x: torch.Tensor, case: Case) -> torch.Tensor:
 
 @family("rows in which every number is far below zero", "negative rows")
 def negative(x: torch.Tensor, case: Case) -> torch.Tensor:
-    return 3 * x - 50 - 20 * _chance(x, case, 1)
+    return 12 * x - 50 - 30 * _chance(x, case, 1)  # beside a maximum in the range of exp, some are beyond it
 
 
 @family("rows of large positive numbers, whose exponentials overflow", "positive rows")

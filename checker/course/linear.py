@@ -149,15 +149,19 @@ def reference(case: Case, inputs: Tensors) -> Tensors:
     return {"o_ptr": o, "s_ptr": after.s, "z_ptr": after.z}
 
 
-ROUNDED = "o may be off by five roundings of an operand (TF32 for float32), measured by the largest element of its row"
+ROUNDED = (
+    "o may be off by ten roundings of an operand (TF32 for float32; five in bfloat16), half of them measured by itself and half by the "
+    "largest element of its row"
+)
 DOMAIN = Domain(
     sizes={"B": (), "H": (), "N": (), "D": (16, 32, 64, 128), "D_V": ()},
     tiles={"CHUNK": 16, "BLOCK_V": 16},
-    values="q, k and v are finite, and so are the sums of φ(k) and of φ(k) v. Where q has no feature above 0, o is 0. In float16 a "
+    values="q, k and v are finite, and so are φ(q) · φ(k) of any two tokens and the sums of φ(k) and of φ(k) v. Where q has no feature above 0, o is 0. In float16 a "
     "feature below 6e-5 may lose bits.",
     memory="the elements of a row are adjacent. Rows, heads and batches may be any distance apart, so far that offsets pass 2³²; those "
     "of q, k and v may repeat, with a stride of 0. States are contiguous.",
-    accuracy=f"{ROUNDED}; states are float32, and a sum may lose what is below a rounding of the largest sum so far.",
+    accuracy=f"{ROUNDED}; states are float32, and a sum may lose what is below a rounding of the largest sum so far, and "
+    "what is below 1e-6.",
     expanded=("q", "k", "v"),
 )
 linear = partial(
@@ -206,7 +210,7 @@ COVERED = (values.contributions, values.growing, values.signs, values.hot, value
 """The families of which every value of another factor meets each."""
 ONCE = (
     *(NORMAL, values.constant, values.warm, values.freezing, values.faint, values.frozen, values.half_frozen),
-    *(values.huge, values.one_way, values.short_keys, values.dwarfing, values.outlier, values.halfway),
+    *(values.huge, values.one_way, values.short_keys, values.steep, values.dwarfing, values.outlier, values.halfway),
 )
 """The families that need one case each."""
 NOT_FLOAT16: dict[str, tuple[object, ...]] = {"dtype": ("float32", "bfloat16")}
@@ -220,6 +224,7 @@ NEEDS: dict[Family, dict[str, tuple[object, ...]]] = {
     values.cold: NOT_FLOAT16,  # whose products vanish there
     values.freezing: {**NOT_FLOAT16, **ALONE},
     values.faint: {**NOT_FLOAT16, "power": (0,)},
+    values.steep: {**NOT_FLOAT16, "power": (0,)},
     values.dwarfing: {**NOT_FLOAT16, "power": (0,)},
     values.huge: {"dtype": ("float32",), "power": (0,)},
     values.one_way: ALONE,

@@ -55,8 +55,8 @@ def blanks(sums: Sums, case: Case) -> Sums:
 
 @family("one number that dwarfs all others", "one number that dwarfs all others")
 def dwarfing(sums: Sums, case: Case) -> Sums:
-    """Every eighth number dwarfs what is added to the others."""
-    sums.x0[:, ::8] = 1e9
+    """Every eighth number dwarfs what is added to the others. Another starts small, and one chunk adds as much to it."""
+    sums.x0[:, ::8], sums.x[:, sums.x.shape[1] // 2, 4::8] = 1e9, 1e9
     return sums
 
 
@@ -120,8 +120,7 @@ PUZZLE = puzzle(
     make=make,
     reference=reference,
     scale=scale,
-    # A float32 sum of n numbers is off by at most n half steps and typically by about √n: 1024 chunks stay below 2e-6. Subtracting a
-    # chunk from a sum again to get its start loses 1000 half steps, 6e-5, if that chunk is a thousand times as large
+    # A float32 sum of n numbers is off by at most n half steps and typically by about √n: 1024 chunks stay below 2e-6
     tolerance={"float32": Tolerance(rtol=2e-4, c=64.0)},
     space=Space(
         {

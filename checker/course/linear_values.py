@@ -266,6 +266,13 @@ def short_keys(x: Tokens, case: Case) -> Tokens:
     return x
 
 
+@family("keys that grow tenfold from token to token", "steep keys", chunks=2)
+def steep(x: Tokens, case: Case) -> Tokens:
+    """Up to 1e7, eight tokens at a time: what comes later must leave no trace, not even by cancelling."""
+    x.k = (1 + x.k.abs()) * 10.0 ** (torch.arange(x.k.shape[-2], dtype=torch.float64)[:, None] % 8)
+    return x
+
+
 @family("one number that dwarfs all others", "one number that dwarfs all others")
 def dwarfing(x: Tokens, case: Case) -> Tokens:
     """No query asks for the feature that dwarfs the others."""
@@ -363,5 +370,5 @@ def many_small(x: Tokens, case: Case) -> Tokens:
 
 FAMILIES = (
     *(NORMAL, growing, constant, warm, hot, cold, freezing, faint, frozen, half_frozen, huge, signs, halfway, one_way),
-    *(short_keys, dwarfing, blanks, heavy, outlier, contributions, many_small),
+    *(short_keys, steep, dwarfing, blanks, heavy, outlier, contributions, many_small),
 )

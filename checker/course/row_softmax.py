@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from checker.course.diagrams import matrices
-from checker.course.families import chunk_pairs, chunk_pairs_in_sight, constant, extreme, levels, lowest, masked
+from checker.course.families import (
+    chunk_pairs,
+    chunk_pairs_in_sight,
+    constant,
+    extreme,
+    levels,
+    lowest,
+    masked,
+    negative,
+)
 from checker.course.softmax_rows import DOMAIN, HOLDS_ROW, one_tile_space, one_tile_warps, rows_table, softmax
 from checker.course.tensors import AWKWARD
 from checker.puzzle import NORMAL, Case, FilmSpec
@@ -31,7 +40,7 @@ PUZZLE = softmax(
         512     12_289  16_384   -                     float16   padded  timed
         512     12_289  16_384   -                     bfloat16  -       timed
     """)
-    + tuple(Case({"M": 3, "N": n}, {"BLOCK_N": 64}) for n in AWKWARD),
+    + tuple(Case({"M": 3, "N": n}, {"BLOCK_N": 64}, family=negative) for n in AWKWARD),
     film=FilmSpec(
         case=Case({"M": 4, "N": 7}, {"BLOCK_N": 8}),
         diagram=matrices(),

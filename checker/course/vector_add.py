@@ -7,7 +7,7 @@ import torch
 from checker.authoring import Row, Space, cdiv, puzzle, table
 from checker.authoring.space import ANY_REMAINDER, length
 from checker.course.diagrams import flowing
-from checker.course.families import constant, large, rows, zeros
+from checker.course.families import FAMILIES, constant, large, rows, zeros
 from checker.course.tensors import AWKWARD, stored
 from checker.puzzle import DTYPES, NORMAL, Case, Domain, FilmSpec, Tensors, Tolerance
 
@@ -53,10 +53,14 @@ PUZZLE = puzzle(
     ),
     cases=table(
         """
-        N           BLOCK_N  on
-        100_003     1024     gpu
-        16_777_259  1024     gpu
-        """
+        N           BLOCK_N  values    dtype     on
+        41          16       smallest  float32   cpu
+        41          16       smallest  float16   cpu
+        41          16       smallest  bfloat16  cpu
+        100_003     1024     -         -         gpu
+        16_777_259  1024     -         -         gpu
+        """,
+        families=FAMILIES,
     )
     + tuple(Case({"N": n}, {"BLOCK_N": 2}) for n in AWKWARD),
     domain=Domain(

@@ -26,9 +26,9 @@ from checker.judge.matching_line import matching_line, resemblance
 from checker.judge.outcome import Candidate, Outcome
 from checker.judge.runner import at_most
 from checker.judge.traffic_gate import bytes_moved
-from checker.judge.verdict import Diagnosis, Gate
+from checker.judge.verdict import Diagnosis
 from checker.misconceptions import Misconception, bank
-from checker.puzzle import Puzzle
+from checker.puzzle import Gate, Puzzle
 from checker.simulator.trace import SimulateOptions, Trace
 from checker.submission.kernel import KernelSource
 

@@ -15,8 +15,7 @@ from checker.judge.comparison import error_against
 from checker.judge.memory_gate import memory_findings
 from checker.judge.outcome import Outcome
 from checker.judge.traffic_gate import overdrawn
-from checker.judge.verdict import Gate
-from checker.puzzle import DTYPES, Puzzle, Tensors
+from checker.puzzle import DTYPES, Gate, Puzzle, Tensors
 from checker.simulator.trace import Trace
 
 _UNDEFINED = ("undefined_lanes", "out_of_bounds_load")

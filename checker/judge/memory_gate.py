@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from checker.judge.finding_words import in_words, sentences
 from checker.judge.outcome import Candidate, Failure, Outcome
-from checker.judge.verdict import Gate, GateResult
-from checker.puzzle import Puzzle
+from checker.judge.verdict import GateResult
+from checker.puzzle import Gate, Puzzle
 from checker.simulator.trace import Finding
 
 GATE: Gate = "memory"

@@ -17,7 +17,8 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from checker import gpu
-from checker.judge.verdict import Diagnosis, Gate, Status, Verdict
+from checker.judge.verdict import Diagnosis, Status, Verdict
+from checker.puzzle import Gate
 from checker.submission.kernel import KernelSource
 from checker.workspace import write_atomically
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from checker.judge import factors
 from checker.judge.outcome import Candidate, Failure, Outcome
-from checker.judge.verdict import Gate, GateResult
+from checker.judge.verdict import GateResult
 from checker.phrases import join, short
-from checker.puzzle import Allowance, Case, Puzzle
+from checker.puzzle import Allowance, Case, Gate, Puzzle
 from checker.simulator.trace import Trace, Traffic
 
 GATE: Gate = "traffic"

@@ -11,9 +11,9 @@ import numpy as np
 from checker.judge.finding_words import CHECK_STRIDES, in_words, sentences
 from checker.judge.outcome import Candidate, Failure, Outcome
 from checker.judge.phrases import at_line, element, number
-from checker.judge.verdict import Gate, GateResult, Mismatch
+from checker.judge.verdict import GateResult, Mismatch
 from checker.phrases import count, program, short
-from checker.puzzle import Puzzle
+from checker.puzzle import Gate, Puzzle
 from checker.simulator.trace import Event, Finding, Trace
 from checker.submission.kernel import KernelSource
 

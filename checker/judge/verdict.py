@@ -7,7 +7,7 @@ from typing import Literal, TypeVar, get_args
 
 import numpy as np
 
-from checker.puzzle import Case
+from checker.puzzle import Case, Gate
 from checker.simulator.trace import Finding, Traffic
 from checker.submission.kernel import KernelSource
 
@@ -24,9 +24,7 @@ Status = Literal[
     "protocol_error",
     "infra_error",
 ]
-Gate = Literal["source", "compile", "values", "memory", "traffic", "gpu", "speed"]
 STATUSES: tuple[Status, ...] = get_args(Status)
-GATES: tuple[Gate, ...] = ("source", "compile", "values", "memory", "traffic", "gpu", "speed")
 
 
 @dataclass(frozen=True)

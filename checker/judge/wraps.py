@@ -28,6 +28,8 @@ MOST_PROGRAMS = (2**31 - 1, 65_535, 65_535)
 """Along each axis of a grid (CUDA C++ Programming Guide, technical specifications)."""
 _TILES = 3
 """As many tiles show how numbers grow from one to the next."""
+_STEP = 128
+"""float32 holds every 128th integer below 2³¹, and rounds those just above one of them down."""
 
 
 @dataclass(frozen=True)
@@ -54,14 +56,14 @@ class _Growth:
         """`sizes` with this one as large as possible: alone, or together with another that it depends on."""
         meta = self.near.launch.meta
         tiles = [n for n in meta.values() if isinstance(n, int)]
-        whole = (
-            math.lcm(16, *(n for n in tiles if n > 0)) if factors.tile_of(name, self.near.case.meta) else sizes[name]
-        )
-        possible = [*self._tries(sizes, name, whole)]
+        if factors.tile_of(name, self.near.case.meta):
+            possible = [*self._tries({**sizes, name: 1}, name, math.lcm(_STEP, *(n for n in tiles if n > 0)))]
+        else:
+            possible = [*self._tries(sizes, name, sizes[name])]
         for other in self.puzzle.domain.sizes:
             if other != name and not self.puzzle.domain.sizes[other]:
                 possible += self._tries(sizes, name, sizes[name], other)
-        return max([dict(sizes), *possible], key=lambda s: s[name])
+        return max([dict(sizes), *possible], key=lambda s: s[name].bit_length())  # the first of those nearly as large
 
     def _tries(self, sizes: Mapping[str, int], name: str, step: int, other: str = "") -> Iterator[dict[str, int]]:
         """The first that can be launched, from the largest on."""
@@ -148,7 +150,7 @@ def _near(puzzle: Puzzle, prepared: Sequence[Prepared], free: Sequence[str], fla
     case = replace(base.case, family=NORMAL, layout="contiguous")
     for name in free:
         tile = case.meta.get(factors.tile_of(name, case.meta) or "", 0)
-        size = 2 * tile + tile // 2 + 1 if tile else _TILES
+        size = 2 * tile + 1 if tile else _TILES
         tried = replace(case, sizes={**case.sizes, name: size})
         if all(holds(tried) for holds in puzzle.domain.related.values()):
             case = tried

@@ -22,13 +22,11 @@ from pathlib import Path
 
 from checker.course import PUZZLES
 from checker.misconceptions import pages
-from checker.puzzle import Puzzle
+from checker.puzzle import DECIDING, Puzzle
 from checker.submission.kernel import KernelSource, Piece
 
 ROOT = Path(__file__).parent
 SOLUTIONS = ROOT.parent.parent / "solutions"
-GATES = ("source", "compile", "values", "memory", "traffic", "gpu")
-"""The gates that can stop a kernel, in order."""
 _LABELS = ("Believed", "Instead", "Try", "Gate", "Seen in", "Same as", "Noise", "On a GPU")
 FAR_OFFSETS, SEVERAL_CASES = "offsets past 2³¹", "several cases together"
 SMALLEST = 4
@@ -90,7 +88,7 @@ def _misconception(entry: pages.Entry, puzzle: str, kernel: str, names: Collecti
     labels = entry.labels
     gates, same_as = (tuple(re.findall(r"`(\w+)`", labels.get(label, ""))) for label in ("Gate", "Same as"))
     problems = [f"no **{label}:**" for label in ("Believed", "Instead", "Gate") if label not in labels]
-    problems += [f"`{gate}` is no gate" for gate in gates if gate not in GATES]
+    problems += [f"`{gate}` is no gate" for gate in gates if gate not in DECIDING]
     problems += [f"same as `{name}`, which is not on the page" for name in same_as if name not in names]
     noise = labels.get("Noise", "0")
     problems += [f"**Noise:** is no number: {noise}"] if not re.fullmatch(r"[\d.e-]+", noise) else []

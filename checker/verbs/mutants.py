@@ -25,10 +25,9 @@ from checker.judge.gpu_gate import NOT_VISIBLE, seen_on_gpu
 from checker.judge.outcome import Candidate
 from checker.judge.result import environment
 from checker.judge.runner import Runner
-from checker.judge.verdict import Gate
 from checker.misconceptions import Misconception, bank
 from checker.misconceptions.pages import PageError
-from checker.puzzle import Puzzle
+from checker.puzzle import Gate, Puzzle
 from checker.sandbox import Sandbox
 from checker.verbs.arguments import UsageError
 from checker.verbs.tables import ProgressBar, print_table, words

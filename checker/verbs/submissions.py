@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from checker.course.demonstrations import DEMONSTRATIONS
-from checker.judge.verdict import GATES, GateResult, Status, Verdict
-from checker.puzzle import Puzzle
+from checker.judge.verdict import GateResult, Status, Verdict
+from checker.puzzle import GATES, Puzzle
 from checker.submission.files import MAX_ARCHIVE, Entry, entries, skipped
 from checker.submission.from_path import QUIET, SubmittedKernel
 from checker.submission.reader import Reader

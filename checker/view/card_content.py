@@ -9,9 +9,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from checker.course import PUZZLES, after
-from checker.judge.verdict import Diagnosis, Gate, GateResult, Mismatch, Status, Verdict
+from checker.judge.verdict import Diagnosis, GateResult, Mismatch, Status, Verdict
 from checker.phrases import count, short
-from checker.puzzle import Case
+from checker.puzzle import Case, Gate
 from checker.submission.notebook import shell
 from checker.view.formats import number, size
 

@@ -9,7 +9,7 @@ from checker.course import PUZZLES
 from checker.judge.compile_gate import Compilation
 from checker.judge.launches import plan, prepare_all
 from checker.judge.outcome import Candidate
-from checker.judge.verdict import GATES
+from checker.puzzle import GATES
 from tests.judge.helpers import changed, cpu_cases, judge, solution
 from tests.judge.local_runner import LocalRunner
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from checker.course import PUZZLES
 from checker.judge.runner import RunResult
-from checker.judge.verdict import GATES
 from checker.misconceptions import bank, quick
+from checker.puzzle import GATES
 from checker.submission.kernel import Config, Piece
 from tests.judge.helpers import changed, judge, solution, written
 from tests.judge.local_runner import LocalRunner

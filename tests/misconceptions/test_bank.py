@@ -8,8 +8,7 @@ import pytest
 
 from checker.course import LADDER, PUZZLES
 from checker.course.families import reaching
-from checker.judge import verdict
-from checker.misconceptions import GATES, ROOT, bank, quick
+from checker.misconceptions import ROOT, bank, quick
 from checker.puzzle import CPU, Case
 from checker.submission.rules import is_untouched, violations
 from tests.judge.helpers import changed, cpu_cases, judge, solution, written
@@ -39,10 +38,6 @@ def test_every_puzzle_has_wrong_kernels_within_the_rules():
         assert not is_untouched(wrong.source), wrong.name
     for puzzle in BANKS:
         assert {"values", "memory"} <= {gate for wrong in bank(puzzle.name) for gate in wrong.gates}, puzzle.name
-
-
-def test_gates_are_those_that_can_stop_a_kernel():
-    assert (*GATES, "speed") == verdict.GATES
 
 
 def test_without_the_solutions_the_bank_is_empty(monkeypatch, tmp_path):

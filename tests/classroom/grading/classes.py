@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from checker.course import PUZZLES
 from checker.judge.result import CaseCounts, DiagnosisRecord, GateRecord, PuzzleResult, Result
-from checker.judge.verdict import GATES, Gate, Status
+from checker.judge.verdict import Status
+from checker.puzzle import GATES, Gate
 from checker.sandbox import Sandbox
 from checker.submission.reader import Reader
 from classroom.grading import collect
