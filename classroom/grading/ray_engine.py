@@ -10,9 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from classroom.grading.judge_process import answer, judged, request
-from classroom.grading.judging import Task
-from classroom.grading.keys import Setting
+import msgspec
+
+from checker.api.grading import PUZZLES, KernelSource, Record, Sandbox, gpu
+from classroom.grading.judging import Task, isolation_lacks, stored_verdict
+from classroom.grading.keys import Setting, key_of
 from classroom.grading.records import Fault, StoredVerdict
 
 LOST_NODES = 3
@@ -52,3 +54,50 @@ class RayEngine:
         finally:
             for reference in waiting:
                 ray.cancel(reference, force=True)
+
+
+# ------------------------------------------------------------------------------------------------ on a node
+
+
+class Request(Record, frozen=True, kw_only=True):
+    """One kernel to judge. `isolation` names the layers that it needs."""
+
+    key: str
+    kernel: KernelSource
+    setting: Setting
+    secret: bytes | None
+    isolation: tuple[str, ...] = ()
+
+
+def request(task: Task, setting: Setting, secret: bytes | None, isolation: Sequence[str] = ()) -> bytes:
+    return msgspec.json.encode(
+        Request(key=task.key, kernel=task.source, setting=setting, secret=secret, isolation=tuple(isolation))
+    )
+
+
+def answer(data: bytes, task: Task) -> StoredVerdict | Fault:
+    """The verdict on `task`, or why there is none. Raises ValueError for the answer to another task."""
+    verdict, fault = msgspec.json.decode(data, type=tuple[StoredVerdict | None, Fault | None])
+    made = verdict or fault
+    if made is None or made.key != task.key:
+        raise ValueError("this is the answer to another request")
+    return made
+
+
+def judged(data: bytes) -> bytes:
+    """The judge's answer to a request: a fault if this machine differs from the grader's."""
+    request = msgspec.json.decode(data, type=Request)
+    puzzle, sandbox, setting = PUZZLES[request.kernel.puzzle], Sandbox.shared(), request.setting
+    here = setting if setting.device == "cpu" else msgspec.structs.replace(setting, device=gpu.device_name())
+    task = Task(key_of(puzzle, request.kernel, here), puzzle, request.kernel)
+    if task.key != request.key:
+        made: StoredVerdict | Fault = _refused(request, "this judge has another checker, other versions or another GPU")
+    elif lacking := isolation_lacks(sandbox, request.isolation):
+        made = _refused(request, f"isolation is required that this judge lacks: {', '.join(lacking)}")
+    else:
+        made = stored_verdict(task, setting, request.secret, sandbox, hurry=setting.device != "cpu")
+    return msgspec.json.encode((None, made) if isinstance(made, Fault) else (made, None))
+
+
+def _refused(request: Request, why: str) -> Fault:
+    return Fault(key=request.key, message=why, tried=1)

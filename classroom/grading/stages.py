@@ -46,7 +46,6 @@ from checker.api.grading import (
 from classroom.grading import collect as collecting
 from classroom.grading.gradebook import GradeBookError, as_csv, name_of
 from classroom.grading.gradescope import write_results
-from classroom.grading.judge_process import GpuPool, visible_gpus
 from classroom.grading.judging import (
     Engine,
     Judged,
@@ -227,7 +226,7 @@ def _judged(judging: Judging, folder: RunFolder, wanted: Sequence[Task], setting
 
 
 def _engine(judging: Judging, setting: Setting, required: Sequence[str], sandbox: Sandbox) -> Engine:
-    """What makes the verdicts: a cluster, a process for each GPU, or this process."""
+    """What makes the verdicts: a cluster, or this process."""
     secret = judging.secret_bytes
     if judging.engine == "ray":
         if importlib.util.find_spec("ray") is None:
@@ -235,13 +234,7 @@ def _engine(judging: Judging, setting: Setting, required: Sequence[str], sandbox
         from classroom.grading.ray_engine import RayEngine
 
         return RayEngine(judging.ray_address, secret, required)
-    if setting.device == "cpu":
-        return Local(sandbox, secret, judging.jobs or jobs_here())
-    gpus = visible_gpus()
-    if len(gpus) < 2:
-        return Local(sandbox, secret)
-    print(f"checker: one judge on each of {len(gpus)} GPUs", file=sys.stderr)
-    return GpuPool(gpus, secret, required)
+    return Local(sandbox, secret, judging.jobs or jobs_here()) if setting.device == "cpu" else Local(sandbox, secret)
 
 
 def _print_judged(judged: Judged, folder: RunFolder, wanted: int) -> int:

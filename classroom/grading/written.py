@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import re
 import zipfile
 from collections.abc import Iterator
@@ -23,7 +22,6 @@ from checker.api.grading import (
 )
 from classroom.grading.anonymous import anonymous
 from classroom.grading.gradebook import filled, name_of, scores_csv
-from classroom.grading.gradescope import gradescope
 from classroom.grading.pages import class_page, learner_page
 from classroom.grading.records import Collected, described
 from classroom.grading.store import RunFolder
@@ -74,14 +72,14 @@ def write_report(
             except Exception as error:  # one page must not cost the others theirs
                 report.without_page.append(f"{name_of(one.learner)}: {described(error)}")
                 continue
-            _write_learner(target, one, shown, page, archive, collected.layout)
+            _write_learner(target, one, page, archive, collected.layout)
     write(target / "results.json", shown)
     write_atomically(target / "class.html", class_page(shown))
     write_atomically(target / "scores.csv", scores_csv(shown))
     if not without_names:
         lines.append(f"{target / 'feedback.zip'}: a page for each learner, named as the platform expects")
     lines.append(f"{target / 'class.html'}: the class; {target / 'learners'}: a page for each learner")
-    lines.append(f"{target / 'scores.csv'}, results.json, gradescope/")
+    lines.append(f"{target / 'scores.csv'}, results.json")
     return report
 
 
@@ -107,14 +105,11 @@ def _films(folder: RunFolder, collected: Collected, submission: Submission) -> d
 
 
 def _write_learner(
-    target: Path, submission: Submission, shown: Result, page: str, archive: zipfile.ZipFile | None, layout: str
+    target: Path, submission: Submission, page: str, archive: zipfile.ZipFile | None, layout: str
 ) -> None:
-    """A learner's page and Gradescope's document; the page also goes into the zip of feedback if they handed in anything."""
+    """A learner's page, which also goes into the zip of feedback if they handed in anything."""
     name = file_name(submission.learner.id)
     write_atomically(target / "learners" / f"{name}.html", page)
-    if submission.status != "ungraded":
-        document = json.dumps(gradescope(submission, shown), indent=1) + "\n"
-        write_atomically(target / "gradescope" / f"{name}.json", document)
     if archive is not None and submission.returned_as:
         member = zipfile.ZipInfo(_member(submission, layout), _EPOCH)  # the same report gives the same zip
         member.compress_type = zipfile.ZIP_DEFLATED

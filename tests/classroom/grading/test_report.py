@@ -189,7 +189,7 @@ def test_the_report_returns_feedback_under_the_platform_s_names(graded: RunFolde
     assert "http" not in page.replace("http://www.w3.org", "")
     assert "'=cmd()" in (graded.report / "scores.csv").read_text()
     written = {path.name for path in graded.report.iterdir()}
-    expected = {"class.html", "learners", "book.csv", "results.json", "scores.csv", "gradescope", "feedback.zip"}
+    expected = {"class.html", "learners", "book.csv", "results.json", "scores.csv", "feedback.zip"}
     assert written == expected
 
 
@@ -240,7 +240,7 @@ def test_an_anonymous_report_names_no_one(tmp_path: Path) -> None:
         if path.is_file()
     }
     everything = "".join(name + text for name, text in outputs.items()).casefold()
-    assert len(outputs) == 3 + 2 * 4  # a page and Gradescope's document for each of four
+    assert len(outputs) == 3 + 4  # a page for each of four
     assert "learner-001" in everything
     names = ("anna", "smith", "bob", "jones", "carol", "guin", "mallory", "s700", "example", "tuesday", "friday")
     for name in (*names, "final.py", "work of"):
