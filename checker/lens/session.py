@@ -18,7 +18,8 @@ from checker.lens.pretend import pretending
 from checker.lens.report import Report
 from checker.lens.words import problem_of, problems_panel, source_of_launch, stopped_words
 from checker.phrases import count, program
-from checker.simulator import SimulateOptions, SimulationError, simulate
+from checker.puzzle import Launch
+from checker.simulator import SimulateOptions, SimulationError, Trace, simulate, simulate_together
 from checker.simulator.errors import Enough
 from checker.simulator.launch import line_of
 from checker.simulator.location import Locator
@@ -30,6 +31,9 @@ from checker.view.panel import Panel
 PLAIN = SimulateOptions(traffic=False, races=False)
 FILMED = SimulateOptions(events=True, state=True)
 THOROUGH = SimulateOptions(explain_nan=True)
+AT_ONCE = 10.0
+"""Seconds of processor time that all programs of a launch get to run side by side."""
+MOST_LANES = 1 << 25
 PRINTING = 2
 """So many programs at each end of a launch print."""
 
@@ -92,6 +96,13 @@ class Lens:
         on_gpu = [tensor.is_cuda for tensor in tensors]
         return not any(on_gpu) if on_gpu else not torch.cuda.is_available()
 
+    def _side_by_side(self, kernel: Any, launch: Launch, locator: Locator) -> Trace | None:
+        """The trace of a launch in which there is nothing to find; None for any other, which is left as it was."""
+        if self.outputs or self.films is not None or self.options.most_programs or not _can_run_side_by_side(launch):
+            return None
+        (trace,) = simulate_together(kernel, [launch], min(self.seconds, AT_ONCE), declared=False, locator=locator)
+        return trace
+
     @contextlib.contextmanager
     def trying(self) -> Iterator[None]:
         self._trying += 1
@@ -119,7 +130,9 @@ class Lens:
             before = copies_for_film(launch)
         watch, started = Watch(locator, sizes, self.only, self.seconds), time.monotonic()
         try:
-            trace = simulate(kernel, launch, self.options, [watch], locator)
+            trace = self._side_by_side(kernel, launch, locator) or simulate(
+                kernel, launch, self.options, [watch], locator
+            )
         except SimulationError as error:
             words = stopped_words(source_of_launch(kernel, locator), locator, error.line, sizes, error.message)
             raise KernelStopped(words, error.detail.startswith("Unsupported")) from None
@@ -138,6 +151,14 @@ class Lens:
             show(problems_panel(source, launch.grid, new))
         if self.films is not None:
             self.films.append(film_of_launch(source, launch, trace, before))
+
+
+def _can_run_side_by_side(launch: Launch) -> bool:
+    """Whether all programs fit in memory at once: no tile has more lanes than all constants of the launch multiplied."""
+    constants = launch.meta.values()
+    sizes = (value for value in constants if isinstance(value, int) and value > 1)
+    simple = all(value is None or isinstance(value, int | float | str) for value in constants)
+    return simple and 1 < math.prod(launch.grid) <= MOST_LANES // math.prod(sizes)
 
 
 def _cell() -> int:

@@ -55,6 +55,12 @@ class Programs:
         if self.doubted.all():
             raise GiveUp("something was found in every launch")
 
+    def one_running(self) -> tuple[int, int, int]:
+        """The first program that runs."""
+        i = 0 if self.running is None else int(self.running.argmax())
+        x, y, z = (int(axis[i]) for axis in self.ids)
+        return x, y, z
+
     def narrowed(self, lanes: np.ndarray) -> np.ndarray | None:
         """The running programs that `lanes` says, as `running` has it."""
         lanes = np.broadcast_to(lanes, self.count)

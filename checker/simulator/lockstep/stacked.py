@@ -10,6 +10,7 @@ from checker.simulator import numerics
 from checker.simulator.device_tensor import NOBODY, DeviceTensor
 from checker.simulator.lockstep.programs import Programs, column
 from checker.simulator.trace import Traffic
+from checker.simulator.values import isnan
 
 
 class StackedTensor:
@@ -93,6 +94,11 @@ class StackedTensor:
         unwritten = self.stored_by[self.starts[launch] :][: self.tensors[launch].span] == NOBODY
         offsets = self.tensors[launch].offset_of
         return bool((unwritten if offsets is None else unwritten[offsets]).any())
+
+    def stores_nan(self, launch: int) -> bool:
+        """Whether a program stored NaN to a launch's output."""
+        own = slice(self.starts[launch], self.starts[launch] + self.tensors[launch].span)
+        return bool(isnan(self.memory[own][self.stored_by[own] != NOBODY]).any())
 
     def write_back(self, launch: int) -> None:
         """Give a launch's own tensor what was stored."""

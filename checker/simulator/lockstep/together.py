@@ -35,16 +35,19 @@ MOST_LANES = 1 << 20
 """Programs times the lanes of a tile: an array of that many int64 takes 8 MB, and a run holds a few dozen."""
 
 
-def simulate_together(kernel: Any, launches: Sequence[Launch], seconds: float) -> list[Trace | None]:
+def simulate_together(
+    kernel: Any, launches: Sequence[Launch], seconds: float, declared: bool = True, locator: Locator | None = None
+) -> list[Trace | None]:
     """Run clean launches side by side, and return their traces; their outputs are changed in place.
 
     The other launches get None and are left as they were, for `simulate` to run. Takes at most `seconds` of processor time, and
-    raises nothing for anything that a kernel does.
+    raises nothing for anything that a kernel does. If no outputs are `declared`, every tensor may be one, need not be stored as a
+    whole, and a launch that stores NaN is not clean.
     """
     traces: list[Trace | None] = [None] * len(launches)
     runs: list[_Run] = []
     deadline = time.process_time() + seconds
-    locator, builder = Locator(), Builder()
+    locator, builder = locator or Locator(), Builder()
     language, conditions = LockstepLanguage(builder), LockstepConditions()
     functions = RewrittenFunctions(locator, language, conditions, language, LockstepRewriter)
     reductions = Reductions(builder, functions)
@@ -52,8 +55,11 @@ def simulate_together(kernel: Any, launches: Sequence[Launch], seconds: float) -
         for group in _groups(kernel, launches):
             try:
                 left = min(seconds / 2, deadline - time.process_time())
-                run = _Run(kernel, [launches[i] for i in group], left, locator)
+                run = _Run(kernel, [launches[i] for i in group], left, locator, declared)
                 group_traces = run.traces(builder, functions, conditions)
+            except KeyboardInterrupt:
+                locator.program = builder.programs.one_running()
+                raise
             except OutOfTime:  # the kernel may never end, in other groups too
                 break
             except (Exception, SystemExit):  # `simulate` will report it
@@ -125,8 +131,10 @@ def _lanes(meta: Mapping[str, Any]) -> int:
 class _Run:
     """One run of a kernel for launches of one shape. Raises GiveUp."""
 
-    def __init__(self, kernel: Any, launches: Sequence[Launch], seconds: float, locator: Locator) -> None:
-        self.kernel, self.launches = kernel, launches
+    def __init__(
+        self, kernel: Any, launches: Sequence[Launch], seconds: float, locator: Locator, declared: bool
+    ) -> None:
+        self.kernel, self.launches, self.declared = kernel, launches, declared
         self.grids = [grid_of(launch) for launch in launches]
         if min(map(min, self.grids)) < 1:
             raise GiveUp("no programs")
@@ -142,7 +150,10 @@ class _Run:
         builder.begin(self.programs, self.memory)
         conditions.begin(self.programs)
         functions.get(self.kernel)(**arguments_of(self.kernel, self.launches, self._stack, self.programs.launch))
-        self._doubt_unwritten()
+        if self.declared:
+            self._doubt_unwritten()
+        else:
+            self._doubt_nan()
         first = self.programs.first
         flops, lane_flops = (
             np.add.reduceat(n, first).tolist() for n in (builder.flops_of_programs, builder.lane_flops_of_programs)
@@ -185,8 +196,14 @@ class _Run:
             tensors.append(DeviceTensor(name, number, value, own))
             if len(own) != number:
                 raise GiveUp("tensors that share their memory")
-        self.tensors.append(StackedTensor(tensors, self.programs, name in self.launches[0].outputs))
+        is_output = name in self.launches[0].outputs or not self.declared
+        self.tensors.append(StackedTensor(tensors, self.programs, is_output))
         return Pointer(self.tensors[-1], None)  # type: ignore[arg-type]
+
+    def _doubt_nan(self) -> None:
+        for tensor in self.tensors:
+            for i in self._clean():
+                self.programs.doubted[i] |= tensor.stores_nan(i)
 
     def _doubt_unwritten(self) -> None:
         for tensor in self.tensors:
