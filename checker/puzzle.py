@@ -28,8 +28,8 @@ GATES: tuple[Gate, ...] = get_args(Gate)
 """What a kernel has to get through, in order."""
 DECIDING: tuple[Gate, ...] = GATES[:-1]
 """The gates that can stop a kernel: speed earns medals."""
-LARGEST_SIZE = 2**31 - 2**16
-"""No size is larger, so that a tile that begins inside a tensor ends below 2³¹. Offsets may be larger."""
+LARGEST_SIZE = 2**31 - 2**20
+"""No size is larger, so that a tile that begins inside a tensor ends below 2³¹: Triton's largest has 2²⁰ elements. Offsets may be larger."""
 CPU, GPU, TIMED = frozenset({"cpu"}), frozenset({"gpu"}), frozenset({"bench"})
 """Values of `Case.devices`: simulator only, GPU only, and neither: `bench` times these, and `xray` compiles them."""
 

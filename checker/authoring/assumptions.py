@@ -14,7 +14,7 @@ from checker.puzzle import LARGEST_SIZE, Case, Domain, Tensors
 def assumptions(domain: Domain) -> tuple[str, ...]:
     """The domain in five lines, each with its topic: sizes, tiles, values, memory, accuracy."""
     free = join(name for name, choices in domain.sizes.items() if not choices)
-    sizes = [f"{free} may be any number from 1 to 2³¹ - 65,536"] if free else []
+    sizes = [f"{free} may be any number from 1 to 2³¹ - 2²⁰"] if free else []
     sizes += [f"{name} is {_either(choices)}" for name, choices in domain.sizes.items() if choices]
     tiles = join(f"{name} ≥ {least}" for name, least in domain.tiles.items())
     return (

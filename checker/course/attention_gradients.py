@@ -278,7 +278,8 @@ GRADIENT_CASES = SMALL_LENGTHS + gradient_table("""
         B  H_Q  H_KV  N_Q   N_KV  D    BLOCK_M  BLOCK_N  values     dtype     layout      flags               on     why
         1  3    3     5     23    16   16       16
         2  2    1     21    83    16   16       16       rare_keys  -         strided     IS_CAUSAL RAGGED=1
-        2  1    1     48    80    16   32       64       -          -         -           RAGGED=1            -      16 divides every size, a tile divides none
+        2  1    1     48    96   16   32       64       -          -         -           RAGGED=1            -      N_KV is a multiple of the other tile
+        1  1    1     96    48   16   64       32       -          -         -           -                   -      and so is N_Q
         1  82   2     3     5     16   16       16       -          float16   strided     -                   -      more heads than a fixed limit would allow
         2  4    2     21    37    16   16       16       -          -         roomy
         1  1    1     50    40    16   64       16       -          -         -           IS_CAUSAL

@@ -378,7 +378,7 @@ FORWARD_CASES = (
         1  1    1     5     61      16   16       16       vast_scores           -         -           IS_CAUSAL  cpu
         1  1    1     5     61      16   16       16       lowest_scores         -         -           IS_CAUSAL  cpu
         1  1    1     5     613     16   16       16       creeping_scores
-        1  1    1     21    85      16   16       16       nearly_level          -         -           IS_CAUSAL
+        1  1    1     21    85      16   16       16       nearly_level          bfloat16  -           IS_CAUSAL
         1  1    1     50    40      16   64       16       -                     -         -           IS_CAUSAL  -    in one tile, one query sees nothing and another sees two tiles
         2  4    2     21    37      16   16       16       -                     -         roomy
         1  1    1     9     41      16   16       16       near_overflow         -         -           IS_CAUSAL

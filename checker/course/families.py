@@ -155,7 +155,7 @@ def climbing(x: torch.Tensor, case: Case) -> torch.Tensor:
 )
 def overflowing_sum(x: torch.Tensor, case: Case) -> torch.Tensor:
     x = (88.0 - _columns(x) % 3 / 4).repeat(x.shape[0], 1)  # beside a maximum of 0, the sum of three overflows
-    x[1::2] = 83.3  # and here the sum of 230
+    x[1::2] = math.log(torch.finfo(torch.float32).max / x.shape[1]) + 0.1  # and here the sum of nearly all
     x[:, : chunk_width(case, x.shape[1])] = 0.0
     return x
 

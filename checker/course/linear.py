@@ -157,7 +157,7 @@ DOMAIN = Domain(
     sizes={"B": (), "H": (), "N": (), "D": (16, 32, 64, 128), "D_V": ()},
     tiles={"CHUNK": 16, "BLOCK_V": 16},
     values="q, k and v are finite, and so are φ(q) · φ(k) of any two tokens and the sums of φ(k) and of φ(k) v. Where q has no feature above 0, o is 0. In float16 a "
-    "feature below 6e-5 may lose bits.",
+    "feature or a weight below 6e-5 may lose bits.",
     memory="the elements of a row are adjacent. Rows, heads and batches may be any distance apart, so far that offsets pass 2³²; those "
     "of q, k and v may repeat, with a stride of 0. States are contiguous.",
     accuracy=f"{ROUNDED}; states are float32, and a sum may lose what is below a rounding of the largest sum so far, and "

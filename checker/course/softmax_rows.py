@@ -246,8 +246,9 @@ def lengths_one_by_one(m: int, meta: Mapping[str, int]) -> tuple[Case, ...]:
 
 IN_CHUNKS = (
     *rows_table("""
-        M  N       BLOCK_N  values    why
-        2  33_003  1024     -         more columns than 16 bits can count (columns_in_16_bits)
+        M  N       BLOCK_N  values           dtype    why
+        2  33_003  1024     -                -        more columns than 16 bits can count (columns_in_16_bits)
+        2  70_001  2048     overflowing_sum  float16  a sum that neither float16 holds nor float32 beside the first maximum
         9  157     16       negative
     """),
     *lengths_one_by_one(2, {}),

@@ -8,6 +8,7 @@ way to an address, a mask or a decision fails the `memory` gate.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -66,16 +67,19 @@ class _Growth:
         return max([dict(sizes), *possible], key=lambda s: s[name].bit_length())  # the first of those nearly as large
 
     def _tries(self, sizes: Mapping[str, int], name: str, step: int, other: str = "") -> Iterator[dict[str, int]]:
-        """The first that can be launched, from the largest on."""
-        count = (LARGEST_SIZE - sizes[name]) // step
-        while count:
-            tried = {**sizes, name: sizes[name] + count * step}
-            if other:
-                tried[other] = sizes[other] * (count + 1)
-            if tried.get(other, 0) <= LARGEST_SIZE and self.launch(tried) is not None:
-                yield tried
-                return
-            count //= 2
+        """The largest that can be launched."""
+
+        def grown(count: int) -> dict[str, int]:
+            together = {other: sizes[other] * (count + 1)} if other else {}
+            return {**sizes, name: sizes[name] + count * step, **together}
+
+        def too_large(count: int) -> bool:
+            return grown(count).get(other, 0) > LARGEST_SIZE or self.launch(grown(count)) is None
+
+        most = (LARGEST_SIZE - sizes[name]) // step
+        count = bisect_left(range(1, most + 1), True, key=too_large)
+        if count:
+            yield grown(count)
 
 
 @dataclass(frozen=True)
@@ -122,10 +126,16 @@ def diagnosis(candidate: Candidate, result: GateResult) -> Diagnosis:
 
 
 def huge_launches(puzzle: Puzzle, prepared: Sequence[Prepared]) -> list[Huge]:
-    """Two of them: without flags and with all, with sizes as large as possible from the first one on and from the last."""
+    """Two of them: without flags and with all, with sizes as large as possible from the first one on and from the last.
+
+    In the second, the first size is 1, because sizes that share an axis of the grid are large at each other's expense.
+    """
     free = [name for name, choices in puzzle.domain.sizes.items() if not choices]
     launches = []
-    for flags, names in ((False, free), (True, free[::-1])):
+    for flags, names in (
+        (False, free),
+        (True, [*free[::-1], *free]),
+    ):  # what is left over goes to the sizes that can use it
         near = _near(puzzle, prepared, free, flags)
         growth, sizes = _Growth(puzzle, near), dict(near.case.sizes)
         for name in names:
@@ -150,7 +160,7 @@ def _near(puzzle: Puzzle, prepared: Sequence[Prepared], free: Sequence[str], fla
     case = replace(base.case, family=NORMAL, layout="contiguous")
     for name in free:
         tile = case.meta.get(factors.tile_of(name, case.meta) or "", 0)
-        size = 2 * tile + 1 if tile else _TILES
+        size = 2 * tile + 1 if tile else 1 if flags and name == free[0] else _TILES
         tried = replace(case, sizes={**case.sizes, name: size})
         if all(holds(tried) for holds in puzzle.domain.related.values()):
             case = tried
