@@ -16,7 +16,7 @@ from tornado.iostream import StreamClosedError
 
 from checker.api.room import DARK, LIGHT, MAX_BYTES, TOKEN_HEADER, Join, NotAllowed, Report, ReportReply, asset
 from classroom.workshop.board_store import Stored
-from classroom.workshop.live_class import ClassAction, LearnerAction, LiveClass, Push, Role
+from classroom.workshop.live_class import ClassAction, LearnerAction, LiveClass, Push, Removal, Role
 from classroom.workshop.room import Learner
 
 T = TypeVar("T")
@@ -327,7 +327,8 @@ class TeacherHandler(Handler):
             request = self.body(LearnerAction)
             self.live.mute(request.who, request.on)
         elif action == "remove":
-            await self.server.forget(self.live.learner(self.body(LearnerAction).who))
+            for learner in [self.live.learner(who) for who in self.body(Removal).who]:
+                await self.server.forget(learner)
         elif action == "door":
             self.live.set_door(self.body(ClassAction).on)
         elif action == "step":

@@ -9,6 +9,7 @@ const KINDS = {  // for the teacher, in the words of the run sheet; for everybod
 };
 const $ = (id) => document.getElementById(id);
 const drawn = new Map();
+const chosen = new Set();  // ids of learners to remove
 let ended = false, token = "", state = null, lastStreamed = Date.now();
 
 function el(name, attributes = {}, ...children) {
@@ -253,12 +254,12 @@ function showStaff() {
     $("main").replaceChildren(el("div", { className: "column" }, left), el("div", { className: "column" }, side));
   }
   const teacher = state.role === "teacher";
-  draw("room", [state.puzzles, state.learners, state.standing?.step], () => [el("h2", {}, "The room"), roomTable(teacher), legend()]);
+  draw("room", [state.puzzles, state.learners, state.standing?.step, [...chosen]], () => [el("h2", {}, "The room"), roomTable(teacher), legend()]);
   const names = Object.fromEntries(state.learners.map((one) => [one.id, one.name]));
   draw("queue", [state.queue.map((one) => ({ ...one, seconds: minutes(one.seconds) })), state.claims, names], ([queue]) => [
     el("h2", {}, panels.queue, el("span", { className: "count" }, String(queue.length)),
       el("label", { className: "me" }, "I am ", el("input", { id: "me", maxLength: 40, value: $("me")?.value ?? "", placeholder: me() }))),
-    el("div", { className: "rows" }, queue.map((one) => row(names[one.who], `${one.seconds} · ${called(one.puzzle) || "no puzzle yet"}`, claims(one.who, true))))]);
+    el("div", { className: "rows" }, queue.map((one) => row(names[one.who], [one.seconds, called(one.puzzle) || "no puzzle yet", one.passed && "passed since"].filter(Boolean).join(" · "), claims(one.who, true))))]);
   draw("stuck", [state.stuck.map(({ seconds, ...rest }) => rest), state.claims, names], ([stuck]) => [
     el("h2", {}, panels.stuck, el("span", { className: "count" }, String(stuck.length))),
     el("div", { className: "rows" }, stuck.map((one) => row(names[one.who], [`${called(one.puzzle)}: ${one.why}`, called(one.belief), `hint ${one.hint} is next`].filter(Boolean).join(" · "), claims(one.who, false))))]);
@@ -285,15 +286,32 @@ function claims(who, up) {
 
 function roomTable(teacher) {
   const working = !state.standing || state.agenda[state.standing.step].kind === "exercise";  // learners who listen are silent
-  const head = el("tr", {}, el("th", {}, many(state.learners.length, "learner")), state.puzzles.map((p) => el("th", {}, p.title)), el("th"));
+  const idle = state.learners.filter((one) => !one.hand && !one.done && one.work.every(([kind]) => kind === "untouched"));
+  const some = state.learners.filter((one) => chosen.has(one.id));
+  const head = el("tr", {}, el("th", {}, many(state.learners.length, "learner")), state.puzzles.map((p) => el("th", {}, p.title)),
+    el("th", { className: "end" }, teacher && idle.length > 1 && !some.length && el("button", { type: "button", onclick: () => choose(idle, true) }, `Choose ${idle.length} who did nothing`),
+      some.length ? el("button", { type: "button", className: "warn", onclick: () => remove(some) }, `Remove ${some.length}`) : null));
   const body = state.learners.map((one) => el("tr", { className: one.muted ? "muted" : "" },
     el("td", { className: "who", title: one.name }, one.name,
       one.hand && el("span", { className: "note hand" }, "hand"), one.done && el("span", { className: "note done" }, "done"),
       one.silent && !one.done && working ? el("span", { className: "note silent" }, `silent ${one.silent} min`) : null),
     one.work.map(([kind, tries]) => el("td", {}, el("span", { className: "cell" }, shape(kind), tries ? el("span", { className: "tries", title: many(tries, "attempt") }, String(tries)) : null))),
-    el("td", { className: "end" }, teacher && el("button", { type: "button", onclick: () => act("teacher/mute", { who: one.id, on: !one.muted }) }, one.muted ? "Unmute" : "Mute"),
-      teacher && el("button", { type: "button", className: "warn", onclick: () => confirm(`Remove ${one.name} and everything stored about them?`) && act("teacher/remove", { who: one.id }) }, "Remove"))));
+    el("td", { className: "end" }, teacher && el("input", { type: "checkbox", checked: chosen.has(one.id), ariaLabel: `choose ${one.name}`, onchange: (event) => choose([one], event.target.checked) }),
+      teacher && el("button", { type: "button", onclick: () => act("teacher/mute", { who: one.id, on: !one.muted }) }, one.muted ? "Unmute" : "Mute"),
+      teacher && el("button", { type: "button", className: "warn", onclick: () => remove([one]) }, "Remove"))));
   return el("div", { className: "scroll" }, el("table", {}, el("thead", {}, head), el("tbody", {}, body)));
+}
+
+function choose(learners, on) {
+  for (const one of learners) on ? chosen.add(one.id) : chosen.delete(one.id);
+  showStaff();
+}
+
+function remove(learners) {
+  const whom = learners.length === 1 ? learners[0].name : many(learners.length, "learner");
+  if (!confirm(`Remove ${whom} and everything stored about them?`)) return;
+  chosen.clear();
+  act("teacher/remove", { who: learners.map((one) => one.id) });
 }
 
 function pushForm() {

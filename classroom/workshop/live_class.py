@@ -41,11 +41,17 @@ class Push(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LearnerAction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An action on one learner: claim, helped, mute, remove. `by` is the helper who claims; `on=False` takes it back."""
+    """An action on one learner: claim, helped, mute. `by` is the helper who claims; `on=False` takes it back."""
 
     who: Annotated[str, Meta(max_length=40)]
     on: bool = True
     by: Annotated[str, Meta(max_length=400)] = ""
+
+
+class Removal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Learners to remove."""
+
+    who: Annotated[tuple[str, ...], Meta(min_length=1, max_length=MAX_LEARNERS)]
 
 
 class ClassAction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -277,7 +283,12 @@ class LiveClass:
             "advice": self._advice(),
             "claims": self.store.claims(),
             "queue": [
-                {"who": one.id, "puzzle": one.puzzle, "seconds": round(now - (one.hand or now))}
+                {
+                    "who": one.id,
+                    "puzzle": one.puzzle,
+                    "seconds": round(now - (one.hand or now)),
+                    "passed": one.passed_since(one.hand or now),
+                }
                 for one in self.room.queue()
             ],
             "stuck": [asdict(one) for one in self.room.stuck(now)],

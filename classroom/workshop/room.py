@@ -73,6 +73,10 @@ class Learner:
     def has_passed(self, puzzle: str) -> bool:
         return puzzle in self.work and self.work[puzzle].passed
 
+    def passed_since(self, at: float) -> bool:
+        """Whether they have passed a puzzle since then."""
+        return any(work.passed and work.progress > at for work in self.work.values())
+
 
 @dataclass(frozen=True)
 class Belief:

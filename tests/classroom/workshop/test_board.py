@@ -161,12 +161,27 @@ def test_a_flood_or_a_muted_learner_hurts_nobody_else(board: Board) -> None:
 
 def test_a_removed_learner_is_gone_with_everything_stored(board: Board) -> None:
     rude, ada = board.join(name="something rude"), board.join(name="Ada")
+    others = [board.join(name=f"nobody {n}")["who"] for n in range(40)]
     board.send(rude["token"], wrong())
-    assert board.teach("remove", {"who": rude["who"]})[0] == 200
-    assert board.teach("remove", {"who": "nobody"})[0] == 404
+    assert board.teach("remove", {"who": [ada["who"], "nobody"]})[0] == 404
+    assert board.teach("remove", {"who": []})[0] == 400
+    assert len(board.view("teacher")["learners"]) == 42, "nobody goes where one of them is unknown"
+    assert board.teach("remove", {"who": [rude["who"], *others]})[0] == 200
     assert [one["name"] for one in board.view("teacher")["learners"]] == ["Ada"]
     assert board.live.store.events() == []
     assert (board.send(rude["token"], wrong())[0], board.send(ada["token"], wrong())[0]) == (401, 200)
+
+
+def test_a_raised_hand_says_whether_its_owner_has_passed_since(board: Board) -> None:
+    before, after, never = (board.join(name=name)["token"] for name in ("before", "after", "never"))
+    passed = event(puzzle="row_softmax", status="passed")
+    for token, events in ((before, (passed, event("hand"))), (after, (event("hand"), {**passed, "uid": "f" * 32}))):
+        for one in events:
+            board.send(token, one)
+    board.send(never, event("hand"), wrong())
+    names = {one["id"]: one["name"] for one in board.view("teacher")["learners"]}
+    hands = {names[one["who"]]: one["passed"] for one in board.view("helper")["queue"]}
+    assert hands == {"before": False, "after": True, "never": False}
 
 
 def test_pages_of_other_servers_are_refused_and_own_pages_run_no_inline_script(board: Board) -> None:

@@ -26,14 +26,15 @@ def test_the_pages_show_the_room_and_act_on_it(
     films = BeliefFilms(tmp_path / "films", lambda puzzle, name: FILM)
     items = [Item(0, 20, "Rows", puzzles=["row_softmax"]), Item(20, 9, "Rest", kind="demonstration")]
     board = start(items=items, films=films)
-    learners = [board.join(name=f"{EVIL} {n}") for n in range(6)]
+    learners = [board.join(name=f"{EVIL} {n}") for n in range(7)]
     for one in learners[:4]:
         board.send(one["token"], wrong(), event("hand"))
+    board.send(learners[4]["token"], event("hand"))
     problems: list[str] = []
 
     def page(role: str, theme: str) -> Any:
         made = chrome.new_context(color_scheme=theme, viewport={"width": 1280, "height": 800}).new_page()
-        made.on("dialog", lambda dialog: problems.append(dialog.message))
+        made.on("dialog", lambda dialog: (problems.append(dialog.message), dialog.accept()))
         made.on("pageerror", lambda error: problems.append(str(error)))
         made.on("console", lambda said: problems.append(said.text) if said.type == "error" else None)
         made.goto(f"{board.url}#{role}={board.live.token_of(role)}")  # type: ignore[arg-type]
@@ -67,7 +68,15 @@ def test_the_pages_show_the_room_and_act_on_it(
     teacher.get_by_text("Sent to 4 learners.").wait_for()
     assert board.send(learners[0]["token"])[1]["messages"][0]["text"] == "Look at exp(89)."
 
+    teacher.get_by_role("button", name="Choose 2 who did nothing").click()
+    problems_before = len(problems)
+    teacher.get_by_role("button", name="Remove 2").click()
+    teacher.get_by_text("5 learners").wait_for()
+    assert problems[problems_before:] == ["Remove 2 learners and everything stored about them?"]
+    del problems[problems_before:]
+
     board.send(learners[0]["token"], event(puzzle="row_softmax", status="passed"))
+    teacher.locator("#queue").get_by_text("passed since").wait_for()
     screen.locator(".strips .shape.passed").first.wait_for()  # through the stream, without a reload
     assert screen.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
     assert teacher.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light"
