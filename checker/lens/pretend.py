@@ -7,6 +7,7 @@ Triton's driver describe a small GPU of compute capability 9.0, and nothing is t
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +15,7 @@ from unittest.mock import patch
 
 import torch
 import triton.testing
+from torch.autograd.function import BackwardCFunction
 from torch.overrides import TorchFunctionMode
 from torch.utils import _device as _devices
 from triton.backends.compiler import GPUTarget
@@ -61,6 +63,7 @@ def pretending() -> Iterator[None]:
                     stack.enter_context(patch.object(place, name, replacement))
         stack.enter_context(patch.object(torch, "Generator", _Generator))
         stack.enter_context(patch.object(driver, "_active", _Driver()))
+        stack.enter_context(patch.object(BackwardCFunction, "apply", _own_backward(BackwardCFunction.apply)))
         stack.callback(torch.set_default_device, _devices.CURRENT_DEVICE)
         stack.enter_context(_OnGpu())
         yield
@@ -89,8 +92,27 @@ def _tensors(values: Any) -> Iterator[torch.Tensor]:
             yield from _tensors(value)
 
 
+_UNMARKED = [False]
+"""Whether a tensor without a mark is on the GPU; the last one counts."""
+
+
 def _is_on_gpu(tensor: Any) -> bool:
-    return getattr(tensor, "_on_gpu", False)
+    return getattr(tensor, "_on_gpu", _UNMARKED[-1])
+
+
+def _own_backward(apply: Callable[..., Any]) -> Callable[..., Any]:
+    """The `backward` of a program's own `autograd.Function`: torch calls it with gradients of its own making."""
+
+    @functools.wraps(apply)
+    def on_gpu(self: Any, *gradients: Any) -> Any:
+        _UNMARKED.append(True)
+        try:
+            with _OnGpu():
+                return apply(self, *gradients)
+        finally:
+            _UNMARKED.pop()
+
+    return on_gpu
 
 
 def _moved(tensor: torch.Tensor, source: torch.Tensor, gpu: bool) -> torch.Tensor:

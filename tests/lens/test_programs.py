@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -180,6 +181,28 @@ def test_tensors_know_where_they_would_be() -> None:
         assert triton.testing.do_bench(event.synchronize, quantiles=[0.5, 0.9]) == [1.0, 1.0]
         assert torch.cuda.get_device_capability() == (9, 0)
     assert not there.is_cuda
+
+
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(x * 1)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
+        (saved,) = ctx.saved_tensors
+        assert gradient.is_cuda
+        assert saved.device == gradient.device
+        return gradient * torch.full((3,), 2.0, device="cuda")
+
+
+def test_a_backward_of_its_own_sees_the_gpu_too() -> None:
+    with lens(quiet=True):
+        x = torch.ones(3, device="cuda", requires_grad=True)
+        Doubled.apply(x).sum().backward()
+        assert x.grad.tolist() == [2.0, 2.0, 2.0]
+        assert torch.autograd.grad(Doubled.apply(x).sum(), x)[0].tolist() == [2.0, 2.0, 2.0]
 
 
 def test_pytest_fails_the_test_whose_kernel_is_wrong(tmp_path: Path) -> None:
