@@ -38,31 +38,45 @@ PRINTING = 2
 """So many programs at each end of a launch print."""
 
 
+class Clock:
+    """Ends a launch that takes more than so many seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds, self.deadline = seconds, time.monotonic() + seconds
+
+    def look(self) -> None:
+        """Raises Enough if the time is over; the last program gets a little more."""
+        if time.monotonic() > self.deadline:
+            self.deadline += self.seconds / 4
+            raise Enough
+
+
+@dataclass
+class TimedLocator(Locator):
+    """Also looks at the clock at each turn of a `while` loop."""
+
+    clock: Clock = field(default_factory=lambda: Clock(math.inf))
+
+    def next_visit(self, entered: tuple[int, list[Any]], condition: Any) -> bool:
+        self.clock.look()
+        return super().next_visit(entered, condition)
+
+
 @dataclass
 class Watch(Observer):
-    """Prints what some programs print, and ends a launch that takes too long."""
+    """Prints what some programs print, and looks at the clock."""
 
-    locator: Locator
+    locator: TimedLocator
     grid: Sequence[int]
     only: ProgramId | None
-    seconds: float
-    deadline: float = 0.0
     program: int = 0
-
-    def __post_init__(self) -> None:
-        self.deadline = time.monotonic() + self.seconds
 
     def start(self, program: int) -> None:
         self.program = program
-        self._look_at_clock()
+        self.locator.clock.look()
 
     def access(self, *_: Any) -> None:
-        self._look_at_clock()
-
-    def _look_at_clock(self) -> None:
-        if time.monotonic() > self.deadline:
-            self.deadline += self.seconds / 4  # for the last program
-            raise Enough
+        self.locator.clock.look()
 
     def printed(self, text: str) -> None:
         at_an_end = self.program < PRINTING or self.program >= math.prod(self.grid) - PRINTING
@@ -119,19 +133,19 @@ class Lens:
     def launch(self, kernel: Any, grid: Any, given: Sequence[Any], named: Mapping[str, Any]) -> None:
         launch = launch_of(kernel, grid, given, named, self.outputs)
         sizes = (*launch.grid, 1, 1)[:3]
-        locator = Locator()
+        locator = TimedLocator(clock=Clock(self.seconds))
         if self.film_each is not None and self.report.is_new(kernel):
             from checker.lens.filming import save_film
 
-            save_film(kernel, launch, self.film_each, Watch(locator, sizes, (-1, 0, 0), self.seconds), locator)
+            save_film(kernel, launch, self.film_each, Watch(locator, sizes, (-1, 0, 0)), locator)
         if self.films is not None:
             from checker.lens.filming import copies_for_film, film_of_launch
 
             before = copies_for_film(launch)
-        watch, started = Watch(locator, sizes, self.only, self.seconds), time.monotonic()
+        locator.clock, started = Clock(self.seconds), time.monotonic()
         try:
             trace = self._side_by_side(kernel, launch, locator) or simulate(
-                kernel, launch, self.options, [watch], locator
+                kernel, launch, self.options, [Watch(locator, sizes, self.only)], locator
             )
         except SimulationError as error:
             words = stopped_words(source_of_launch(kernel, locator), locator, error.line, sizes, error.message)

@@ -103,6 +103,16 @@ def test_the_last_program_runs_even_if_time_is_short(tmp_path: Path) -> None:
     assert [finding.program for finding in report.findings] == [(1999, 0, 0)]
 
 
+def test_a_loop_without_end_ends_with_the_time(tmp_path: Path) -> None:
+    text = "@triton.jit\ndef kernel(x_ptr):\n    n = tl.program_id(0)\n    while n < 2:\n        n *= 1\n    tl.store(x_ptr, 1.0)\n"
+    kernel, x = loaded(tmp_path, HEAD + text), torch.zeros(1)
+    with lens(seconds=0.1, quiet=True) as report:
+        kernel[(3,)](x)
+    (of,) = report.kernels.values()
+    assert (of.ran, of.programs) == (1, 3)
+    assert x.item() == 1, "the last program has run"
+
+
 def test_what_a_program_does_wrong_is_its_own_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for main_, status, words in (
         ("assert False, 'my own'\n", 3, "AssertionError: my own"),
