@@ -138,22 +138,12 @@ def _doubts(result: Result) -> list[tuple[str, str, str]]:
     """What to read before you return the grades: work that got nothing without having run, and times that nobody could read."""
     doubts = []
     for one in result.submissions:
-        for puzzle in one.puzzles:
-            failure = puzzle.failure
-            if (
-                puzzle.status != "not_attempted"
-                and not puzzle.score
-                and failure is not None
-                and failure.gate == "source"
-            ):
-                where = f" (line {failure.line})" if failure.line else ""
-                doubts.append((name_of(one.learner), puzzle.puzzle, f"{failure.message}{where}"))
-            elif puzzle.status == "not_attempted":
-                why = [f"{file.file}: {file.message}" for file in one.unread if file.reason == "no_kernel"]
-                doubts += [(name_of(one.learner), puzzle.puzzle, text) for text in why]
-        doubts += [
-            (name_of(one.learner), "", f"{file.file}: {file.message}") for file in one.unread if file.reason == "time"
-        ]
+        refused = [p for p in one.puzzles if p.failure and p.failure.gate == "source" and p.status != "not_attempted"]
+        why = [(p.puzzle, p.failure.message) for p in refused if p.failure and not p.score]
+        left = any(p.status == "not_attempted" for p in one.puzzles)
+        listed = ("time", "no_kernel") if left else ("time",)
+        why += [("", f"{file.file}: {file.message}") for file in one.unread if file.reason in listed]
+        doubts += [(name_of(one.learner), puzzle, text) for puzzle, text in why]
     return doubts
 
 
