@@ -99,9 +99,10 @@ class Roster:
         settled = settled or {}
         if unknown := sorted({*settled.values()} - {*self._ids, ""}):
             raise RosterError(f"nobody on the roster has the id {', '.join(unknown)}")
+        own = bool(self.platform) and self.platform == platform
         matches, alike = dict[tuple[str, ...], Match](), dict[tuple[str, ...], tuple[Person, ...]]()
         for names in dict.fromkeys(owners):
-            found = self._named(names)
+            found = self._named(names, own)
             if names[0] in settled:
                 matches[names] = Match(self._ids.get(settled[names[0]]))
             elif len(found) == 1:
@@ -110,20 +111,21 @@ class Roster:
                 alike[names] = found or self._like(names, files)
         sure_ones = (match.person for match in matches.values() if match.person is not None)
         claims = Counter(person.id for person in [*sure_ones, *itertools.chain(*alike.values())])
-        foreign = bool(self.platform) and self.platform == platform
         for names, people in alike.items():
-            sure = len(people) == 1 and claims[people[0].id] == 1 and not foreign
+            sure = len(people) == 1 and claims[people[0].id] == 1 and not own
             matches[names] = (
                 Match(people[0], by_likeness=True) if sure else Match(candidates=tuple(person.id for person in people))
             )
         return matches
 
-    def _named(self, names: Sequence[str]) -> tuple[Person, ...]:
-        """The people that a name is written like; an id is one person's."""
-        for name in map(_written, names):
-            if name in self._ids:
-                return (self._ids[name],)
-        return next((found for name in names if (found := self._exact.get(_written(name)))), ())
+    def _named(self, names: Sequence[str], own: bool) -> tuple[Person, ...]:
+        """The people whom all names are written like, or, where the names disagree, each of them. Only `own` ids decide alone."""
+        written = [_written(name) for name in names]
+        if own and written[0] in self._ids:
+            return (self._ids[written[0]],)
+        found = [self._exact[name] for name in written if name in self._exact]
+        everyone = tuple({person.id: person for some in found for person in some}.values())
+        return tuple(person for person in everyone if all(person in some for some in found)) or everyone
 
     def _like(self, names: Sequence[str], files: bool) -> tuple[Person, ...]:
         for name in map(normal, names):

@@ -224,6 +224,17 @@ def test_a_name_that_is_like_one_person_s_is_theirs_and_any_other_is_in_doubt(tm
             collect(folder, [VECTOR_ADD], reader, roster=roster, settled={"zoe": "7"})
 
 
+def test_names_that_disagree_match_nobody() -> None:
+    """One person's id may be another's login; only the platform's own number decides alone."""
+    ann, bob = Person(id="7", name="Ann Lee", logins=("bob",)), Person(id="bob", name="Bob Lee", logins=("7",))
+    owners = [("7",), ("7", "Ann Lee"), ("bob", "Ann Lee"), ("zoe", "Bob Lee"), ("Bob Lee", "Ann Lee")]
+    match = Roster([ann, bob]).match(owners)
+    assert [match[one].person for one in owners] == [None, ann, ann, bob, None]
+    assert match["7",].candidates == ("7", "bob")
+    own = Roster([ann, bob], "canvas").match([("7", "leebob")], platform="canvas")
+    assert own["7", "leebob"].person == ann
+
+
 def test_a_platform_s_own_number_is_not_overruled_by_a_name_like_it(tmp_path: Path) -> None:
     """Two people called Anna Smith, of whom the roster has one: Canvas names both folders alike, with different numbers."""
     folder = laid_out(tmp_path / "class", {"smithanna_555_9001_a.py": RIGHT, "jonesbob_102_9002_a.py": RIGHT})
