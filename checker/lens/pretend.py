@@ -62,6 +62,9 @@ def pretending() -> Iterator[None]:
                 if hasattr(place, name):
                     stack.enter_context(patch.object(place, name, replacement))
         stack.enter_context(patch.object(torch, "Generator", _Generator))
+        # what the code that torch.compile writes asks for
+        stack.enter_context(patch.object(torch._C, "_cuda_getCurrentRawStream", lambda *_: 0, create=True))
+        stack.enter_context(patch.object(torch._C._dynamo.guards, "_empty_strided_cuda", _empty_strided))
         stack.enter_context(patch.object(driver, "_active", _Driver()))
         stack.enter_context(patch.object(BackwardCFunction, "apply", _own_backward(BackwardCFunction.apply)))
         stack.callback(torch.set_default_device, _devices.CURRENT_DEVICE)
@@ -199,6 +202,10 @@ _OWN: dict[Any, Callable[..., Any]] = {
 """What is asked of a tensor, and our answer."""
 
 
+def _empty_strided(size: Sequence[int], stride: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
+    return torch.empty_strided(size, stride, dtype=dtype, device=GPU)
+
+
 class _Generator(torch.Generator):
     """On the CPU, whatever is asked for."""
 
@@ -266,7 +273,7 @@ def _cuda() -> dict[str, Any]:
     )
     answers = {**fixed, **dict.fromkeys(nothing)}
     functions = {name: (lambda *_, answer=answer, **__: answer) for name, answer in answers.items()}
-    contexts = dict.fromkeys(("Stream", "Event", "stream", "device", "device_of"), _Context)
+    contexts = dict.fromkeys(("Stream", "Event", "stream", "device", "device_of", "_DeviceGuard"), _Context)
     return {**functions, **contexts, "get_rng_state": lambda *_: torch.get_rng_state(), "set_rng_state": _set_state}
 
 

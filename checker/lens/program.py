@@ -17,7 +17,7 @@ from checker.lens.report import Report
 from checker.lens.sarif import sarif
 from checker.lens.session import lens, show
 
-_NO_CUDA = ("CUDA", "dummy base class", "NVIDIA", "active driver")
+_NO_CUDA = ("CUDA", "specified device", "dummy base class", "NVIDIA", "active driver")
 """What torch and Triton say where they need a GPU."""
 
 

@@ -32,7 +32,7 @@ class Bytes:
     def words(self) -> str:
         """``read 3×, written 1×``: how often all of it was moved."""
         pairs = (("read", self.loaded), ("written", self.stored))
-        return ", ".join(f"{verb} {moved / self.whole:.2g}×" for verb, moved in pairs if moved and self.whole)
+        return ", ".join(f"{verb} {moved / self.whole:.3g}×" for verb, moved in pairs if moved and self.whole)
 
 
 @dataclass
@@ -46,6 +46,11 @@ class KernelLaunches:
     ran: int = 0
     seconds: float = 0.0
     bytes: dict[str, Bytes] = field(default_factory=dict)
+
+    @property
+    def moved(self) -> str:
+        """``x (512 B) read 2×; y (512 B) written 1×``."""
+        return "; ".join(f"{name} ({size(b.whole)}) {b.words}" for name, b in self.bytes.items() if b.words)
 
 
 @dataclass
@@ -90,16 +95,13 @@ class Report:
         return not self.stopped and all(of.ran == of.programs for of in self.kernels.values())
 
     def panel(self) -> Panel:
-        heads = ("kernel", "launches", "programs", "seconds", "tensors")
+        heads = ("kernel", "launches", "programs", "seconds")
         rows = [
             [
                 Cell(f"{of.kernel} in {of.file}"),
                 Cell(f"{of.launches:,}", number=True),
                 Cell(_share(of.ran, of.programs), "" if of.ran == of.programs else "warn", number=True),
                 Cell(f"{of.seconds:.1f}", number=True),
-                Cell(
-                    "; ".join(f"{name} ({size(b.whole)}) {b.words}" for name, b in of.bytes.items() if b.words), "soft"
-                ),
             ]
             for of in self.kernels.values()
         ]
@@ -111,6 +113,8 @@ class Report:
             )
         if self.stopped:
             places["Not simulated to the end"] = list(dict.fromkeys(map(str, self.stopped)))
+        if moved := [f"{of.kernel}: {of.moved}" for of in self.kernels.values() if of.moved]:
+            places["Bytes moved"] = moved
         words = f"{count(self.launches, 'launch', 'launches')}, {count(len(self.findings), 'finding')}"
         if not self.complete:
             words += ". Not every program ran: what the others do is unknown"
