@@ -11,6 +11,7 @@ import array
 import functools
 import socket
 import struct
+import threading
 import time
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, TypeVar
@@ -124,8 +125,16 @@ def decode(kind: type[AnyMessage], data: bytes | bytearray | memoryview) -> AnyM
     return message
 
 
-@functools.cache
 def decoder(kind: Any) -> msgspec.msgpack.Decoder[Any]:
+    with _PREPARING:
+        return _prepared(kind)
+
+
+_PREPARING = threading.Lock()  # msgspec crashes where two threads prepare one type at once
+
+
+@functools.cache
+def _prepared(kind: Any) -> msgspec.msgpack.Decoder[Any]:
     return msgspec.msgpack.Decoder(kind)
 
 
