@@ -79,7 +79,7 @@ def _run(program: Sequence[str], module: bool) -> bool:
 def _as_main(program: Sequence[str], module: bool) -> Iterator[None]:
     """As if Python had started the program itself."""
     arguments, path = sys.argv, list(sys.path)
-    terminated = signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))  # what was seen is still reported
+    terminated = signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was seen is still reported
     sys.argv = list(program)
     sys.path.insert(0, str(Path.cwd() if module else Path(program[0]).resolve().parent))
     try:

@@ -117,7 +117,7 @@ def test_what_a_program_does_wrong_is_its_own_error(tmp_path: Path, capsys: pyte
     for main_, status, words in (
         ("assert False, 'my own'\n", 3, "AssertionError: my own"),
         ("add(torch.rand(8).cuda(), torch.rand(8).cuda())\nsys.exit(5)\n", 3, "The program ended early: 5."),
-        ("import os, signal\nos.kill(os.getpid(), signal.SIGTERM)\n", 3, "The program ended early: terminated."),
+        ("import os, signal\nos.kill(os.getpid(), signal.SIGTERM)\n", 3, "You interrupted the program."),
         ("print(1)\n", 3, "launched no Triton kernel"),
         ("torch.cuda.CUDAGraph()\n", 3, "asks for something of CUDA that the lens does not serve"),
         ("add_kernel[(2,)](torch.rand(8).cuda())\n", 3, "LaunchError: add_kernel needs y_ptr, out_ptr, n and BLOCK"),
