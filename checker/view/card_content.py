@@ -116,15 +116,6 @@ class Section:
 
 
 @dataclass(frozen=True)
-class FirstWrong:
-    """The numbers around the first wrong element. `place` and `case` are empty if the gate's message already has them."""
-
-    mismatch: Mismatch
-    place: str
-    case: str
-
-
-@dataclass(frozen=True)
 class Moved:
     """Bytes loaded from or stored to a tensor, against the budget."""
 
@@ -160,7 +151,7 @@ class Detail:
     text: str
 
 
-Part = Paragraph | Gates | Excerpt | Listing | Section | FirstWrong | TrafficTable | Detail
+Part = Paragraph | Gates | Excerpt | Listing | Section | Mismatch | TrafficTable | Detail
 
 
 @dataclass(frozen=True)
@@ -260,13 +251,11 @@ def _failure(verdict: Verdict, gate: GateResult) -> Iterator[Part]:
             yield alone
     if gate.advice and not (diagnosis is not None and diagnosis.try_):  # whose advice is more specific
         yield _next("Next, try", gate.advice)
-    if gate.mismatch is not None:
-        place = _place(gate.mismatch, gate.message)
-        yield FirstWrong(gate.mismatch, place, f"{gate.mismatch.case.name}." if place else "")
-    elif gate.case is not None and gate.case.name != (verdict.smallest and verdict.smallest.name):
-        yield Paragraph(f"Seen with {gate.case.name}.", "aside")
+    if gate.mismatch is not None and gate.mismatch.total > 1:  # of a single element the message says everything
+        yield gate.mismatch
     if verdict.smallest is not None:
-        yield Paragraph(f"{verdict.smallest.name}.", label="Smallest failing shape")
+        already = f"({verdict.smallest.name})" in gate.message
+        yield Paragraph("the one above." if already else f"{verdict.smallest.name}.", label="Smallest failing shape")
     if failing_case(verdict) is not None and verdict.puzzle in PUZZLES:
         yield Paragraph(f"`{_film_call(verdict)}`", label="Film it")
     yield from _traffic(gate)
@@ -326,19 +315,6 @@ def _cause(diagnosis: Diagnosis) -> Section | Paragraph:
     sentences = (("You may have assumed", diagnosis.believed), ("In fact", diagnosis.instead), ("Try", diagnosis.try_))
     heading = f"This behaves exactly like a known mistake: {diagnosis.misconception.replace('_', ' ')}"
     return Section("cause", heading, tuple(sentence for sentence in sentences if sentence[1]))
-
-
-def _place(mismatch: Mismatch, message: str) -> str:
-    """How much is wrong, where it starts and which program stored it; empty if `message` already names that element."""
-    first = f"{short(mismatch.output)}[{', '.join(map(str, mismatch.first))}]"
-    if first in message:
-        return ""
-    share = f"{mismatch.wrong:,} of {count(mismatch.total, 'element')} {'is' if mismatch.wrong == 1 else 'are'} wrong"
-    who = "No program stored it."
-    if mismatch.writer is not None:
-        program = mismatch.writer if any(mismatch.writer[1:]) else mismatch.writer[0]
-        who = f"Program {program} stored it" + (f" on line {mismatch.line}." if mismatch.line else ".")
-    return f"{share}; the first is {first}. {who}"
 
 
 def _traffic(gate: GateResult) -> Iterator[TrafficTable]:

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from checker.judge.verdict import Verdict
+from checker.judge.verdict import Mismatch, Verdict
 from checker.view import card_content as content
 
 _STYLES: dict[content.Tone, str] = {"good": "green", "bad": "red", "soft": "bright_black", "invite": "bright_black"}
@@ -45,7 +45,7 @@ def _part(part: content.Part) -> Iterator[RenderableType]:
         case content.Section():
             text = "\n".join(f"{label}: {sentence}" if label else sentence for label, sentence in part.sentences)
             yield _paragraph(text, part.heading + ("\n" if part.kind == "cause" else ": "))
-        case content.FirstWrong():
+        case Mismatch():
             yield from _comparison(part)
         case content.TrafficTable():
             yield _traffic(part)
@@ -78,10 +78,8 @@ def _source_line(line: content.SourceLine) -> Text:
     return Text(text, style="bold" if line.here else "bright_black", no_wrap=True, overflow="ellipsis")
 
 
-def _comparison(part: content.FirstWrong) -> Iterator[RenderableType]:
-    if part.place:
-        yield _paragraph(part.place)
-    view = content.window(part.mismatch, most=5)
+def _comparison(mismatch: Mismatch) -> Iterator[RenderableType]:
+    view = content.window(mismatch, most=5)
     for name, cells, mark in (("expected", view.expected, False), ("got", view.got, True)):
         table = Table(box=SIMPLE_HEAD, padding=(0, 1), show_edge=False, pad_edge=False)
         table.add_column(name, style="bright_black", justify="right")
@@ -94,8 +92,6 @@ def _comparison(part: content.FirstWrong) -> Iterator[RenderableType]:
             ]
             table.add_row(Text(str(view.rows[r])), *texts)
         yield Padding(table, (0, 0, 0, 2))
-    if part.case:
-        yield _paragraph(part.case, "Case: ")
 
 
 def _traffic(traffic: content.TrafficTable) -> RenderableType:
