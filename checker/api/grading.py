@@ -42,6 +42,7 @@ from checker.submission.files import MAX_ARCHIVE, Entry, entries, skipped
 from checker.submission.from_path import SubmittedKernel
 from checker.submission.kernel import KernelSource, Piece
 from checker.submission.reader import Inner, Reader, course_on_path
+from checker.submission.rules import without_broken
 from checker.verbs.arguments import puzzle_named
 from checker.verbs.film import film_of_failure
 from checker.verbs.grade import RETRIES, judged
@@ -120,6 +121,7 @@ __all__ = [
     "to_json",
     "unreadable_verdict",
     "version",
+    "without_broken",
     "words",
     "write",
     "write_atomically",

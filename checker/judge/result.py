@@ -118,6 +118,8 @@ class PuzzleResult(Record, frozen=True, kw_only=True):
     time: str | None = None
     late: Lateness | None = None
     dropped: bool = False
+    left_out: tuple[str, ...] = ()
+    """The lines without which a kernel that breaks a rule earned its share of the points."""
 
     @property
     def failure(self) -> GateRecord | None:

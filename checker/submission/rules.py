@@ -39,6 +39,26 @@ def violations(source: KernelSource, puzzle: Puzzle) -> list[Violation]:
     return sorted(kept, key=lambda v: (v.origin, v.line))
 
 
+def without_broken(source: KernelSource, puzzle: Puzzle) -> tuple[KernelSource, tuple[str, ...]] | None:
+    """The kernel without the statements that break a rule, and which lines those are.
+
+    None if no rule is broken, or if what is left is no kernel that follows the rules. Other lines keep their numbers.
+    """
+    broken = _in_module(source, puzzle)
+    if not broken or source.problems or any(violation.rule in ("syntax", "size") for violation in broken):
+        return None
+    tree, lines = parse(source.source), source.source.split("\n")
+    simple = [node for node in ast.walk(tree) if isinstance(node, ast.stmt) and not hasattr(node, "body")]
+    for violation in broken:
+        node = next((node for node in simple if node.lineno <= violation.line <= (node.end_lineno or 0)), None)
+        if node is None or lines[node.lineno - 1][: node.col_offset].strip() not in ("", "pass"):
+            return None
+        blank = [""] * ((node.end_lineno or 0) - node.lineno)
+        lines[node.lineno - 1 : node.end_lineno] = ["" if node in tree.body else " " * node.col_offset + "pass", *blank]
+    left = replace(source, source="\n".join(lines))
+    return None if violations(left, puzzle) else (left, tuple(dict.fromkeys(source.line_words(v.line) for v in broken)))
+
+
 def _in_module(kernel: KernelSource, puzzle: Puzzle) -> list[Violation]:
     """The broken rules, with lines of the emitted module."""
     source = kernel.source

@@ -21,9 +21,16 @@ def feedback(puzzle: PuzzleResult) -> str:
         lines.append(puzzle.diagnosis.message)
     elif failure.advice:
         lines.append(f"Next, try: {failure.advice}")
+    if puzzle.left_out:
+        lines.append(without_lines(puzzle))
     if puzzle.late is not None:
         lines.append(f"Late: {puzzle.late.factor:.0%} of the points count.")
     return "\n\n".join(lines)
+
+
+def without_lines(puzzle: PuzzleResult) -> str:
+    """What a kernel that breaks a rule got its points for."""
+    return f"Breaks a rule: these are a share of the points that it earns without {' and '.join(puzzle.left_out)}."
 
 
 def gradescope(submission: Submission, result: Result) -> dict[str, Any]:

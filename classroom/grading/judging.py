@@ -28,6 +28,7 @@ from checker.api.grading import (
     judged,
     plain,
     result_of,
+    without_broken,
 )
 from classroom.grading.keys import Setting, key_of, without_origin
 from classroom.grading.records import Collected, Fault, Kernel, StoredVerdict, described
@@ -65,7 +66,7 @@ class Judged:
 
 
 def tasks(collected: Collected, folder: RunFolder, puzzles: Sequence[Puzzle], setting: Setting) -> list[Task]:
-    """Every different kernel of the class, in the order of the roster."""
+    """Every different kernel of the class, in the order of the roster, and what is left of those that break a rule."""
     by_name = {puzzle.name: puzzle for puzzle in puzzles}
     owners: dict[str, list[str]] = {}  # learners, by the name of a kernel
     for learner in collected.learners:
@@ -76,11 +77,13 @@ def tasks(collected: Collected, folder: RunFolder, puzzles: Sequence[Puzzle], se
         try:
             kernel = without_origin(folder.kernel(name))
             puzzle = by_name[kernel.puzzle]
-            key = key_of(puzzle, kernel, setting)
+            rest = without_broken(kernel, puzzle)
+            keys = {key_of(puzzle, one, setting): one for one in (kernel, *(rest[:1] if rest else ()))}
         except Exception:  # one kernel must not end the run; `score` says what is wrong with it
             continue
-        others = made[key].learners if key in made else ()
-        made[key] = Task(key, puzzle, kernel, tuple(dict.fromkeys((*others, *learners))))
+        for key, one in keys.items():
+            others = made[key].learners if key in made else ()
+            made[key] = Task(key, puzzle, one, tuple(dict.fromkeys((*others, *learners))))
     return list(made.values())
 
 

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from checker.api.grading import PUZZLES, STATUS, PuzzleResult, Result, Submission, asset, count, prose, style_element
 from classroom.grading.gradebook import name_of
-from classroom.grading.gradescope import feedback
+from classroom.grading.gradescope import feedback, without_lines
 from classroom.grading.policy import moment
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -87,6 +87,8 @@ def _notes(puzzle: PuzzleResult) -> list[str]:
         notes.append(f"values right in {puzzle.cases.right} of {puzzle.cases.run} cases")
     if puzzle.status != "passed" and any(puzzle.points.values()):
         notes.append("points: " + ", ".join(f"{gate} {points:.3g}" for gate, points in puzzle.points.items() if points))
+    if puzzle.left_out:
+        notes.append(without_lines(puzzle).rstrip("."))
     if puzzle.late is not None:
         notes.append(f"late: {puzzle.late.factor:.0%} of the points count")
     if puzzle.dropped:

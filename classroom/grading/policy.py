@@ -48,6 +48,13 @@ class Late:
 
 
 @dataclass(frozen=True)
+class Rules:
+    """A kernel that breaks a rule gets this `share` of the points that it earns without the statements that break it."""
+
+    share: float = 0.0
+
+
+@dataclass(frozen=True)
 class Policy:
     """`points` weighs the gates of a puzzle against each other; `puzzles` gives puzzles other points than the course does.
 
@@ -61,6 +68,7 @@ class Policy:
     attempts: Attempts = Attempts()
     late: Late = Late()
     drop_lowest: int = 0
+    rules: Rules = Rules()
 
     def lateness(self, time: str | None, flagged: bool, file_time: bool = False) -> Lateness | None:
         """What the time of a try costs; None if it is not late. What a platform calls late is at least a day late."""
@@ -102,7 +110,7 @@ def read_policy(path: Path, puzzles: Mapping[str, object]) -> Policy:
         table = tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise PolicyError(f"{path} is not TOML: {error}") from None
-    known = {"points", "puzzles", "attempts", "late", "drop"}
+    known = {"points", "puzzles", "attempts", "late", "drop", "rules"}
     _only(table, known, str(path))
     for name, value in table.items():
         if not isinstance(value, dict):
@@ -123,12 +131,15 @@ def read_policy(path: Path, puzzles: Mapping[str, object]) -> Policy:
         attempts = Attempts(**_fields(table.get("attempts", {}), Attempts, "attempts"))
         if attempts.count not in ("best", "last"):
             raise PolicyError(f'[attempts] count is "best" or "last", not {attempts.count!r}')
+        rules = Rules(**_fields(table.get("rules", {}), Rules, "rules"))
+        if rules.share > 1:
+            raise PolicyError(f"[rules] share is a share of the points, from 0 to 1, not {rules.share:g}")
         drop = table.get("drop", {})
         _only(drop, {"lowest"}, "[drop]")
         lowest = drop.get("lowest", 0)
         if type(lowest) is not int or lowest < 0:
             raise PolicyError(f"[drop] lowest is how many puzzles are left out, not {lowest!r}")
-        return Policy(points, _numbers(table.get("puzzles", {}), puzzles, "puzzles"), attempts, late, lowest)
+        return Policy(points, _numbers(table.get("puzzles", {}), puzzles, "puzzles"), attempts, late, lowest, rules)
     except PolicyError as error:
         raise PolicyError(f"{path}: {error}") from None
     except (TypeError, ValueError, AttributeError) as error:
@@ -149,7 +160,7 @@ def _numbers(table: Mapping[str, Any], known: Any, where: str) -> dict[str, floa
     return {name: float(value) for name, value in table.items()}
 
 
-def _fields(table: Mapping[str, Any], kind: type[Attempts] | type[Late], where: str) -> dict[str, Any]:
+def _fields(table: Mapping[str, Any], kind: type[Attempts] | type[Late] | type[Rules], where: str) -> dict[str, Any]:
     default = asdict(kind())
     _only(table, default, f"[{where}]")
     fields: dict[str, Any] = {}

@@ -24,6 +24,7 @@ from checker.api.grading import (
     result_of,
     source_of,
     unreadable_verdict,
+    without_broken,
 )
 from classroom.grading.judging import tried
 from classroom.grading.keys import Setting, key_of, machinery, puzzle_version, without_origin
@@ -180,6 +181,16 @@ class _Scorer:
             return _Try(kernel, changed(self._not_judged(puzzle, key), source=where), late, judged=False)
         self.verdicts[key] = stored
         points = points_of(stored.result, self.worth(puzzle), self.policy.points)
+        rest = without_broken(without_origin(source), puzzle) if self.policy.rules.share else None
+        if rest is not None:
+            left_key = key_of(puzzle, rest[0], self.setting)
+            left = self.folder.verdict(left_key)
+            if left is None:
+                return _Try(kernel, changed(self._not_judged(puzzle, left_key), source=where), late, judged=False)
+            share = self.policy.rules.share
+            points = points_of(left.result, self.worth(puzzle) * share, self.policy.points)
+            result = changed(stored.result, source=where, points=points, verdict=key)
+            return _Try(kernel, changed(result, left_out=rest[1] if any(points.values()) else ()), late)
         return _Try(kernel, changed(stored.result, source=where, points=points, verdict=key), late)
 
     @property

@@ -8,7 +8,7 @@ from dataclasses import replace
 from checker.course import PUZZLES
 from checker.submission.allowed_names import RULES
 from checker.submission.kernel import KernelSource, Piece, Violation
-from checker.submission.rules import is_untouched, violations
+from checker.submission.rules import is_untouched, violations, without_broken
 
 PUZZLE = PUZZLES["row_softmax"]
 HEAD = "import triton\nimport triton.language as tl\n\n\n"
@@ -130,6 +130,18 @@ HOSTILE_MODULES = {
     "long": (kernel("y = 1\n" * 20000), "size"),
     "not_python": (kernel("y = = 1"), "syntax"),
 }
+
+
+def test_what_is_left_without_the_broken_statements_follows_the_rules() -> None:
+    for name, (body, _) in HOSTILE.items():
+        rest = without_broken(kernel(body), PUZZLE)
+        assert rest is None or not broken(rest[0]), name
+    left = without_broken(kernel("m = N\nimport os\nprint(\n    N\n)\ny = m"), PUZZLE)
+    assert left is not None
+    assert left[1] == ("line 9", "line 10")
+    assert left[0].source.split("\n")[7:13] == ["    m = N", "    pass", "    pass", "", "", "    y = m"]
+    assert without_broken(kernel("m = N"), PUZZLE) is None, "nothing is broken"
+    assert without_broken(kernel("with x_ptr:\n    pass"), PUZZLE) is None, "a statement with others in it stays"
 
 
 def test_a_hostile_module_is_refused() -> None:

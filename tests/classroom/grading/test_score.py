@@ -10,9 +10,11 @@ import msgspec
 import pytest
 
 from checker.judge.result import PuzzleResult, Result, schema
+from checker.submission.rules import violations
 from classroom.grading.gradebook import scores_csv
+from classroom.grading.pages import learner_page
 from classroom.grading.policy import Policy, PolicyError, read_policy
-from classroom.grading.records import Fault
+from classroom.grading.records import Fault, StoredVerdict
 from classroom.grading.score import points_of
 from tests.classroom.grading.classes import (
     VECTOR_ADD,
@@ -23,7 +25,7 @@ from tests.classroom.grading.classes import (
     scored,
     wanted,
 )
-from tests.classroom.grading.conftest import RIGHT, STUB, UNMASKED
+from tests.classroom.grading.conftest import HOSTILE, RIGHT, STUB, UNMASKED
 
 
 def statuses(result: Result) -> dict[str, tuple[str, str, float]]:
@@ -95,6 +97,23 @@ def policy(folder: Path, text: str) -> Policy:
     return read_policy(folder / "p.toml", {"vector_add": VECTOR_ADD})
 
 
+def test_a_right_kernel_that_breaks_a_rule_gets_the_share_that_the_policy_gives(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path, {"anna.py": HOSTILE})
+    forbidden, rest = wanted(folder)
+    assert "import os" not in rest.source.source
+    assert not violations(rest.source, VECTOR_ADD)
+    half = policy(tmp_path, "[rules]\nshare = 0.5\n[puzzles]\nvector_add = 4\n")
+    folder.keep_verdict(StoredVerdict(key=forbidden.key, result=judged_as("source", "forbidden"), sandbox="none"))
+    assert [scored(folder, one).submissions[0].status for one in (Policy(), half)] == ["graded", "ungraded"]
+    for result, points in ((judged_as(None), 2.0), (judged_as("memory", right=20), 1.4), (judged_as("compile"), 0.0)):
+        folder.keep_verdict(StoredVerdict(key=rest.key, result=result, sandbox="none"))
+        anna = scored(folder, half).submissions[0]
+        assert (anna.score, anna.puzzles[0].status) == (points, "forbidden")
+        line = HOSTILE.split("import os")[0].count("\n") + 1
+        assert (f"earns without line {line}" in learner_page(anna, scored(folder, half), {})) == (points > 0)
+        assert scored(folder).submissions[0].score == 0
+
+
 def test_late_days_cost_what_the_policy_says(tmp_path: Path) -> None:
     text = "[late]\ndue = 2026-11-20T12:00:00Z\ngrace_minutes = 10\nfree_days = 1\nper_day = 0.2\nlast_day = 3\n"
     strict, trusting = policy(tmp_path, text), policy(tmp_path, f"{text}file_times = true\n")
@@ -132,6 +151,7 @@ def test_a_mistake_in_a_policy_is_refused_and_named(tmp_path: Path) -> None:
         ("[late]\nper_day = 5\n", "0.1 takes a tenth"),
         ("[drop]\nlowest = 'all'\n", "how many puzzles"),
         ("[drop]\nlowest = -1\n", "how many puzzles"),
+        ("[rules]\nshare = 50\n", "from 0 to 1"),
     ):
         with pytest.raises(PolicyError, match=message):
             policy(tmp_path, text)
