@@ -108,9 +108,7 @@ class Report:
         places: dict[str, list[str]] = {}
         for p in self.findings:
             place = f"{p.kernel}, {p.file}" + (f":{p.line}" if p.line else "")
-            places.setdefault(f"{p.title.capitalize()}: {place}", []).append(
-                " ".join(filter(None, (f"{p.what}.", p.advice)))
-            )
+            places.setdefault(f"{p.heading}: {place}", []).append(" ".join(filter(None, (f"{p.what}.", p.advice))))
         if self.stopped:
             places["Not simulated to the end"] = list(dict.fromkeys(map(str, self.stopped)))
         if moved := [f"{of.kernel}: {of.moved}" for of in self.kernels.values() if of.moved]:

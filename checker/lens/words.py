@@ -48,6 +48,10 @@ class Problem:
         return WHAT.get(self.kind, self.kind.replace("_", " "))
 
     @property
+    def heading(self) -> str:
+        return self.title[0].upper() + self.title[1:]
+
+    @property
     def key(self) -> tuple[Any, ...]:
         """The same for the same mistake, in whichever launch."""
         return self.kernel, self.file, self.line, self.kind, self.tensor
@@ -80,9 +84,7 @@ def problems_panel(source: KernelSource, grid: Sequence[int], problems: Sequence
     """The findings of one launch."""
     sizes = " × ".join(map(str, grid))
     title = f"{source.kernel} in {source.origin}, grid {sizes}: {count(len(problems), 'finding')}"
-    return Panel(
-        title, lists=[(p.title.capitalize(), [f"{p.what}.", *([p.advice] if p.advice else [])]) for p in problems]
-    )
+    return Panel(title, lists=[(p.heading, [f"{p.what}.", *([p.advice] if p.advice else [])]) for p in problems])
 
 
 def stopped_words(source: KernelSource, locator: Locator, line: int | None, grid: Sequence[int], message: str) -> str:

@@ -162,6 +162,7 @@ def kernel(x_ptr, y_ptr):
     with lens(quiet=True) as report:
         kernel[(2,)](x, y)
     assert {finding.kind for finding in report.findings} == {"race", "nan_born"}
+    assert "\nNaN: kernel" in str(report)
     with lens(quiet=True, outputs=["y_ptr"]) as report:
         kernel[(1,)](x, y)
     assert {finding.kind for finding in report.findings} == {"modified_input", "unwritten"}
