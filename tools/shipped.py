@@ -2,7 +2,7 @@
 
     python tools/shipped.py
 
-The docstring of a kernel's file is its text on the page, after a first line that is its title. ``# wrong`` marks the line that
+The docstring of a kernel's file is its text on the page, after a first line that is its title. ``# wrong`` marks each line that
 is wrong. A ``--output NAME`` in the text is an option for the lens.
 """
 
@@ -38,10 +38,10 @@ INTRO = """\
 Why is the checker so strict? The reports linked here describe {bugs} in vLLM, SGLang, flash-linear-attention, ExecuTorch and the
 libraries around them. All got past their authors, because the answer was right on the sizes, values and machines that somebody had
 tried. For each we wrote a small kernel with the same mistake. The page shows its wrong line and, word for word, what the lens says
-about it, without a GPU:
+about it, without a GPU. `--films films` also makes a film of the kernel:
 
 ```sh
-python -m checker lens docs/shipped/where_guard.py
+python -m checker lens --films films docs/shipped/masked_tile.py
 ```
 """
 SEEN = """

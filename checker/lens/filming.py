@@ -13,7 +13,7 @@ import torch
 from checker.films.diagram import Diagram
 from checker.films.page import film_html
 from checker.lens.launch import LaunchError, tensors_of
-from checker.lens.words import source_of_launch
+from checker.lens.words import allow_stores, source_of_launch
 from checker.puzzle import Case, FilmSpec, Launch
 from checker.simulator import SimulateOptions, SimulationError, Trace, simulate
 from checker.simulator.location import Locator
@@ -53,6 +53,7 @@ def save_film(kernel: Any, launch: Launch, folder: Path, watch: Observer, locato
         before = copies_for_film(launch)
         options = SimulateOptions(events=True, state=True, most_programs=PROGRAMS)
         trace = simulate(kernel, launch, options, [watch], locator)
+        allow_stores(trace, launch)
         made = film_of_launch(source_of_launch(kernel, locator), launch, trace, before)
         folder.mkdir(parents=True, exist_ok=True)
         made.save(folder / f"{name}.html")

@@ -16,7 +16,7 @@ import torch
 from checker.lens.launch import KernelStopped, launch_of
 from checker.lens.pretend import pretending
 from checker.lens.report import Report
-from checker.lens.words import problem_of, problems_panel, source_of_launch, stopped_words
+from checker.lens.words import allow_stores, problem_of, problems_panel, source_of_launch, stopped_words
 from checker.phrases import count, program
 from checker.puzzle import Launch
 from checker.simulator import SimulateOptions, SimulationError, Trace, simulate, simulate_together
@@ -155,8 +155,7 @@ class Lens:
             words = stopped_words(source_of_launch(kernel, locator), locator, line, sizes, "You interrupted it.")
             raise KeyboardInterrupt(words) from None
         source = source_of_launch(kernel, locator)
-        if not self.outputs:  # then every tensor that is stored to is one
-            trace.findings = [f for f in trace.findings if f.kind != "modified_input"]
+        allow_stores(trace, launch)
         problems = [problem_of(finding, source, trace) for finding in trace.findings]
         self.report.add(source, trace, problems, time.monotonic() - started)
         new = [p for p in problems if (id(kernel), _cell(), p.key) not in self._shown]

@@ -9,6 +9,7 @@ from typing import Any
 
 from checker.judge.finding_words import in_words
 from checker.phrases import count, program, short
+from checker.puzzle import Launch
 from checker.simulator.location import FILE, Locator
 from checker.simulator.trace import Finding, ProgramId, Trace
 from checker.simulator.triton_internals import function_of, source_of
@@ -78,6 +79,12 @@ def problem_of(finding: Finding, source: KernelSource, trace: Trace) -> Problem:
     element = finding.elements[0] if finding.elements and finding.tensor else None
     tensor = short(finding.tensor) if finding.tensor else None
     return Problem(source.kernel, *where, tensor, finding.program, element)
+
+
+def allow_stores(trace: Trace, launch: Launch) -> None:
+    """Where a launch names no outputs, every tensor that it stores to is one: drop what was found against that."""
+    if not launch.outputs:
+        trace.findings = [finding for finding in trace.findings if finding.kind != "modified_input"]
 
 
 def problems_panel(source: KernelSource, grid: Sequence[int], problems: Sequence[Problem]) -> Panel:

@@ -19,7 +19,7 @@ def online_sum_kernel(scores_ptr, sum_ptr, N, BLOCK_N: tl.constexpr):
         scores = tl.load(scores_ptr + offs_n, mask=offs_n < N, other=float("-inf"))
         new_m = tl.maximum(m, tl.max(scores, axis=0))
         p = tl.exp(scores - new_m)  # wrong
-        total = total * tl.exp(m - new_m) + tl.sum(p, axis=0)
+        total = total * tl.exp(m - new_m) + tl.sum(p, axis=0)  # wrong
         m = new_m
     tl.store(sum_ptr, total)
 
