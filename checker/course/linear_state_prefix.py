@@ -153,6 +153,7 @@ PUZZLE = puzzle(
         """
         G     N_CHUNKS  SIZE    BLOCK_SIZE  values         on   why
         2     531       7       8           -              -    more chunks than a fixed limit would allow
+        1     4         13      8           dwarfing       -    a start that its own chunk dwarfs (start_by_subtraction)
         1     1         65_536  256         -              gpu
         4     1024      4096    128         -              gpu  the states of 65,536 tokens of four heads, in chunks of 64
         4     1024      64      64          -              gpu  and their z
