@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import importlib.util
+import signal
 import sys
 import threading
 from collections.abc import Iterator
@@ -202,9 +203,13 @@ def test_an_interrupt_says_where_it_was() -> None:
                 return _thread.interrupt_main()
 
     loop = source_of(endless_kernel)[1] + 3
-    threading.Thread(target=interrupt_in_the_loop).start()
-    with pytest.raises(KeyboardInterrupt) as stopped:
-        endless_kernel[(3,)](torch.zeros(1))
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores interrupts
+    try:
+        threading.Thread(target=interrupt_in_the_loop).start()
+        with pytest.raises(KeyboardInterrupt) as stopped:
+            endless_kernel[(3,)](torch.zeros(1))
+    finally:
+        signal.signal(signal.SIGINT, handler)
     places = [f"endless_kernel stopped at line {loop + i} of tests/lens/test_launches.py, in program 1" for i in (0, 1)]
     assert any(place in str(stopped.value) for place in places), stopped.value
     assert tl.load is before, "Triton is as it was"
