@@ -255,7 +255,7 @@ def test_own(lens):
     assert "Load out of bounds: add_kernel, test_add.py:10" in ran.stdout
     inside = [sys.executable, "-m", "checker", "lens", "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
     ran = subprocess.run(
-        [*inside, "-k", "test_add"], capture_output=True, text=True, cwd=tmp_path, env=environment, check=False
+        [*inside, "-k", "not own"], capture_output=True, text=True, cwd=tmp_path, env=environment, check=False
     )
     assert "2 passed" in ran.stdout
     assert ran.returncode == 1
