@@ -74,7 +74,8 @@ def zeros(x: torch.Tensor, case: Case) -> torch.Tensor:
 
 @family("rows in which every number is far below zero", "negative rows")
 def negative(x: torch.Tensor, case: Case) -> torch.Tensor:
-    return 12 * x - 50 - 30 * _chance(x, case, 1)  # beside a maximum in the range of exp, some are beyond it
+    top = -50 - 30 * _chance(x, case, 1)  # in the range of exp, while others are beyond it; their weights are not
+    return top - 80 * _chance(x, case)
 
 
 @family("rows of large positive numbers, whose exponentials overflow", "positive rows")
