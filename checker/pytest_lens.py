@@ -1,6 +1,6 @@
 """A plugin for pytest: `pytest --lens` simulates the launches of all tests, and fails those whose kernels do something wrong.
 
-    pytest -p checker.pytest_lens --lens tests
+    pytest --lens tests
 
 Where the course is installed, `-p` is not needed. A test that takes the fixture `lens` gets the report of its own launches, with
 or without `--lens`, and judges the findings itself.
