@@ -2,7 +2,7 @@
 
     pytest --lens tests
 
-Where the course is installed, `-p` is not needed. A test that takes the fixture `lens` gets the report of its own launches, with
+Where the course is not installed, add `-p checker.pytest_lens`. A test that takes the fixture `lens` gets the report of its own launches, with
 or without `--lens`, and judges the findings itself.
 """
 
