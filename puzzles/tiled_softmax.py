@@ -16,5 +16,6 @@ def tiled_softmax_kernel(
     BLOCK_N: tl.constexpr,  # columns in a tile, a power of two
 ):
     """Program `pid` owns rows pid * BLOCK_M up to BLOCK_M of them, none past M; it reads them twice and writes them once."""
+    # In PyTorch: y = torch.softmax(x, dim=1)
     # your code starts here (about 22 lines)
     # your code ends here

@@ -13,5 +13,6 @@ def vector_add_kernel(
     BLOCK_N: tl.constexpr,  # elements per tile, a power of two
 ):
     """Program `pid` adds elements pid * BLOCK_N, pid * BLOCK_N + 1, ... up to BLOCK_N of them, and none past N."""
+    # In PyTorch: z = x + y
     # your code starts here (about 6 lines)
     # your code ends here

@@ -13,6 +13,7 @@ def vector_add_kernel(
     BLOCK_N: tl.constexpr,  # elements per tile, a power of two
 ):
     """Program `pid` adds elements pid * BLOCK_N, pid * BLOCK_N + 1, ... up to BLOCK_N of them, and none past N."""
+    # In PyTorch: z = x + y
     # your code starts here (about 6 lines)
     pid = tl.program_id(0)
     offs_n = pid * BLOCK_N + tl.arange(0, BLOCK_N)

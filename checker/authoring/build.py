@@ -153,7 +153,7 @@ def puzzle(
         notebook=notebook,
         points=points,
         outputs=contract.outputs,
-        text=page(path.with_suffix(".md"), domain),
+        text=page(path.with_suffix(".md"), domain, signature.in_pytorch),
         cases=Cases(space, cases),
         make=make,
         reference=reference,

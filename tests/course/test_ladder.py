@@ -9,6 +9,7 @@ from random import Random
 import pytest
 import torch
 
+from checker.authoring.signature import Signature
 from checker.course import KERNELS, LADDER, PUZZLES
 from checker.judge.comparison import error_against
 from checker.puzzle import Case, Puzzle, Tensors
@@ -74,6 +75,24 @@ def test_every_reference_is_what_pytorch_computes_and_no_answer_of_zeros_passes(
         if max(zeros, default=0) <= 1 and 1 not in (case.sizes.get("N"), case.sizes.get("N_KV")):
             right.append(case.name)
     assert len(right) <= len(cases) / 10, right
+
+
+def test_the_line_of_pytorch_in_a_stub_computes_the_reference() -> None:
+    """A learner who runs it on their own tensors gets what the kernel has to give, and reads it in the statement too."""
+    for puzzle in LADDER:
+        lines = Signature.read(ROOT / "solutions" / f"{puzzle.name}.py").in_pytorch
+        assert lines or puzzle.notebook > "07", puzzle.name
+        assert all(line in puzzle.statement for line in lines), puzzle.name
+        for case in cpu_cases(puzzle, "float32")[:4] if lines else ():
+            inputs = inputs_of(puzzle, puzzle.make(case))
+            names = {name.removesuffix("_ptr"): tensor for name, tensor in inputs.items()}
+            launch = puzzle.launch(case, puzzle.make(case), case.meta)
+            numbers = {name: n for name, n in {**launch.arguments, **launch.meta}.items() if name not in puzzle.outputs}
+            computed: dict[str, object] = {"torch": torch, **numbers, **names}
+            exec("\n".join(lines), computed)
+            for name, expected in puzzle.reference(case, inputs).items():
+                result = computed[name.removesuffix("_ptr")]
+                torch.testing.assert_close(result, expected, msg=lambda text, at=(puzzle.name, case.name): f"{at}: {text}")
 
 
 @of_every_puzzle
