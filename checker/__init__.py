@@ -133,15 +133,15 @@ def hint(kernel: Any = None, level: int | str | None = None) -> ShownHint:
     return hint(kernel, level)
 
 
-def predicted(question: str, prediction: Any, answer: Any, within: float = 0.1) -> None:
+def predicted(question: str, prediction: Any, answer: Any, within: float = 0.1, typical: Any = None) -> None:
     """Show your prediction beside the answer. `progress` counts how often your first one was right.
 
-    A number is right if it differs from the answer by at most the fraction `within`.
+    A number is right if it differs from the answer by at most the fraction `within`. `typical` has replies to wrong answers.
     """
     _need("torch")
     from checker.verbs.predicted import predicted
 
-    predicted(question, prediction, answer, within)
+    predicted(question, prediction, answer, within, typical)
 
 
 def progress() -> ProgressSummary:

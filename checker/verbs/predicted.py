@@ -7,28 +7,37 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from checker import workspace
-from checker.verbs import progress_file
+from checker.verbs import progress_file, second_try
 from checker.verbs.progress_file import Prediction
 
 Answer = float | str | Sequence["Answer"] | Mapping[Any, "Answer"]
 
 
-def predicted(question: str, prediction: Any, answer: Any, within: float = 0.1) -> None:
+def predicted(
+    question: str,
+    prediction: Any,
+    answer: Any,
+    within: float = 0.1,
+    typical: Mapping[float | str | tuple[float | str, ...], str] | None = None,
+) -> None:
     """Print a prediction beside the answer, and remember whether the first one was right.
 
     A number is right if it differs from the answer by at most the fraction `within`; several are right if each one is. A
-    prediction with gaps is not scored.
+    prediction with gaps is not scored. `typical` has a sentence for each wrong answer that people often give; several
+    numbers are a tuple.
     """
     if not _filled(prediction):
-        print(f"The answer is {_words(answer)}. No prediction entered, so not scored.")
+        print(f"The answer is {_words(answer)}.")
         return
     right = _right(prediction, answer, within)
-    print(
-        f"You said {_words(prediction)}: right."
-        if right
-        else f"You said {_words(prediction)}. The answer is {_words(answer)}."
-    )
-    progress_file.keep_prediction(workspace.find(), question, Prediction(_words(prediction), right))
+    if right:
+        print(f"You said {_words(prediction)}: right.")
+    else:
+        said = list(prediction.values()) if isinstance(prediction, Mapping) else prediction
+        reply = next((words for wrong, words in (typical or {}).items() if _right(said, wrong, min(within, 0.05))), "")
+        print(f"You said {_words(prediction)}. The answer is {_words(answer)}. {reply}".rstrip())
+    first = Prediction(_words(prediction), right)
+    progress_file.keep_prediction(workspace.find(), question, first, due=lambda saved: dict(second_try.due(saved)))
 
 
 def _filled(prediction: Any) -> bool:

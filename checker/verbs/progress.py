@@ -8,13 +8,14 @@ from checker import workspace
 from checker.course import LADDER, PUZZLES
 from checker.misconceptions import bank
 from checker.puzzle import Puzzle
-from checker.verbs import progress_file
+from checker.verbs import progress_file, second_try
 from checker.verbs.progress_file import Progress, Record
 from checker.view import display
 from checker.view.panel import Cell, Panel
 
 HEADS = ("puzzle", "notebook", "status", "attempts", "hints", "bytes moved", "first passed")
 MOST_MISTAKES = 8
+MOST_QUESTIONS = 3
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,10 @@ def progress() -> ProgressSummary:
     )
     rows = [_row(puzzle, saved.of(puzzle.name)) for puzzle in LADDER]
     mistakes = _mistakes(saved)
+    again = [f"{question} (`{notebook}`)" for question, notebook in second_try.due(saved)[:MOST_QUESTIONS]]
     lists = [("Mistakes the checker recognised", mistakes)] if mistakes else []
+    if again:
+        lists.append(("Predictions to try again, without looking", again))
     predictions = saved.predictions.values()
     right = sum(prediction.right for prediction in predictions)
     predicted = [f"Predictions: {right} of {len(predictions)} right at the first try."] if predictions else []

@@ -5,7 +5,7 @@ It is replaced atomically and changed only under a lock, so two notebooks can wo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,10 +55,11 @@ class Record:
 
 @dataclass(frozen=True)
 class Prediction:
-    """A learner's guess, and whether it was right."""
+    """A learner's first guess, whether it was right, and if not, whether a try two notebooks later was."""
 
     text: str
     right: bool
+    later: bool = False
 
 
 @dataclass
@@ -102,9 +103,20 @@ def update(space: Workspace, puzzle: str, change: Callable[[Record], Record]) ->
     return _change(space, changed)
 
 
-def keep_prediction(space: Workspace, question: str, prediction: Prediction) -> Progress:
-    """Save a prediction, but only the first for a question: afterwards, the learner knows the answer."""
-    return _change(space, lambda progress: progress.predictions.setdefault(question, prediction))
+def keep_prediction(
+    space: Workspace, question: str, prediction: Prediction, due: Callable[[Progress], Collection[str]]
+) -> Progress:
+    """Save the first prediction for a question: right afterwards, the learner knows the answer.
+
+    Where the question is among those that are `due` again, remember that a later try was right.
+    """
+
+    def changed(progress: Progress) -> None:
+        first = progress.predictions.setdefault(question, prediction)
+        if prediction.right and not first.right and question in due(progress):
+            progress.predictions[question] = replace(first, later=True)
+
+    return _change(space, changed)
 
 
 def _change(space: Workspace, change: Callable[[Progress], object]) -> Progress:

@@ -92,7 +92,9 @@ def test_the_line_of_pytorch_in_a_stub_computes_the_reference() -> None:
             exec("\n".join(lines), computed)
             for name, expected in puzzle.reference(case, inputs).items():
                 result = computed[name.removesuffix("_ptr")]
-                torch.testing.assert_close(result, expected, msg=lambda text, at=(puzzle.name, case.name): f"{at}: {text}")
+                torch.testing.assert_close(
+                    result, expected, msg=lambda text, at=(puzzle.name, case.name): f"{at}: {text}"
+                )
 
 
 @of_every_puzzle

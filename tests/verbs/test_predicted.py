@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -33,7 +34,7 @@ def test_a_prediction_is_right_if_every_number_is_close(space: Workspace, said: 
 @pytest.mark.parametrize("said", [None, [], (None, 3), {"N": None}], ids=str)
 def test_a_prediction_with_gaps_is_not_scored(space: Workspace, said: Any, capsys: pytest.CaptureFixture[str]) -> None:
     checker.predicted("a question", said, 4)
-    assert capsys.readouterr().out.startswith("The answer is 4.")
+    assert capsys.readouterr().out == "The answer is 4.\n"
     assert progress_file.load(space).predictions == {}
 
 
@@ -44,3 +45,36 @@ def test_only_the_first_prediction_counts(space: Workspace, capsys: pytest.Captu
     assert capsys.readouterr().out.splitlines()[0] == "You said 100. The answer is 120."
     checker.progress()
     assert "Predictions: 1 of 2 right at the first try." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("said", "answer", "typical"),
+    [(16, 21, 16), ((1.0, 0.0), (0.7, 0.3), (1, 0)), ({"N": 2, "D": 2}, {"N": 4, "D": 4}, (2, 2)), ("0", "nan", "0")],
+    ids=str,
+)
+def test_a_typical_wrong_answer_gets_a_reply(
+    said: Any, answer: Any, typical: Any, capsys: Any, space: Workspace
+) -> None:
+    checker.predicted("a question", said, answer, typical={typical: "That leaves out the tail."})
+    checker.predicted("a question", "something else", answer, typical={typical: "That leaves out the tail."})
+    wrong, other = capsys.readouterr().out.splitlines()
+    assert wrong.endswith("That leaves out the tail.")
+    assert not other.endswith("That leaves out the tail.")
+
+
+def test_a_wrong_prediction_comes_back_two_notebooks_later_until_it_is_right(
+    space: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    question = "elements of program 2"
+    checker.predicted(question, [0, 1], [16, 17])
+    checker.predicted(question, [16, 17], [16, 17])  # right away: the answer has just been shown
+    for solved, comes_back in (("vector_add", False), ("row_softmax", True)):
+        progress_file.update(space, solved, lambda record: replace(record, first_passed="2026-01-01"))
+        capsys.readouterr()
+        checker.progress()
+        assert (question in capsys.readouterr().out) is comes_back, solved
+    checker.predicted(question, [16, 17], [16, 17])
+    capsys.readouterr()
+    checker.progress()
+    assert question not in capsys.readouterr().out
+    assert not progress_file.load(space).predictions[question].right, "the first prediction still counts"
