@@ -19,12 +19,12 @@ from checker.judge.experiments import what_turns_it_right
 from checker.judge.gpu_gate import NOT_RUN, gpu_gate, worth_launching
 from checker.judge.launches import Planned, Prepared, cases_of, plan, prepare_all, without_numbers
 from checker.judge.outcome import Candidate, Failure, Outcome
+from checker.judge.plainest_case import is_everyday, plainest_failure
 from checker.judge.runner import Runner, session
-from checker.judge.smallest_case import smallest_case
 from checker.judge.source_gate import source_gate
 from checker.judge.verdict import Diagnosis, GateResult, Unreached, Verdict, own_line
 from checker.judge.wraps import diagnosis, huge_launches
-from checker.puzzle import GATES, Case, Gate, Launch, Puzzle
+from checker.puzzle import GATES, Gate, Launch, Puzzle
 from checker.submission.kernel import KernelSource
 
 Device = Literal["cpu", "cuda"]
@@ -93,7 +93,6 @@ class _Check:
     gates: dict[Gate, GateResult] = field(default_factory=dict)
     compilation: compile_gate.Compilation | None = None
     diagnosis: Diagnosis | None = None
-    smallest: Case | None = None
     right: int = 0
     run: int = 0
     unreached: tuple[Unreached, ...] = ()
@@ -124,7 +123,6 @@ class _Check:
             max_score=float(self.puzzle.points),
             gates=tuple(gate.in_own_lines(self.source) for gate in gates),
             diagnosis=self.diagnosis and own_line(self.diagnosis, self.source),
-            smallest=self.smallest,
             source=self.source.text,
             first_line=self.source.first_line,
             seed=self.seed,
@@ -200,28 +198,30 @@ class _Check:
         return reached
 
     def passes(self, gate: SimulatedGate, outcomes: Sequence[Outcome]) -> bool:
-        """Add the gate's result. If it fails, also find the smallest case that fails the same way, and the misconception."""
+        """Add the gate's result. If it fails, its card shows the plainest case that fails the same way, and the misconception."""
         candidate, failing = self.candidate, gate.failing_outcome(self.puzzle, outcomes)
         if failing is None:
             return self.add(gate.passed(self.puzzle, outcomes))
         if self.compilation is not None:
             self.compilation.give_up()
+        if failing.result.status not in ("passed", "runtime_error"):
+            # it was stopped from outside, and running it again teaches nothing
+            return self.add(gate.failed(candidate, Failure(failing, outcomes)))
 
         def fails(outcome: Outcome) -> bool:
             return gate.fails(self.puzzle, outcome, failing)
 
-        replay = candidate.replay(failing)
-        # if every case fails, no change of one can turn it right
-        alike = [outcome.case for outcome in outcomes if fails(outcome)]
-        mixed = failing.ran and len(alike) < len(outcomes)
-        experiment = what_turns_it_right(candidate, failing.prepared, fails, alike) if mixed else ""
-        self.add(gate.failed(candidate, Failure(failing, outcomes, replay, experiment)))
-        if failing.result.status not in ("passed", "runtime_error"):
-            return False  # it was stopped from outside, and running it again teaches nothing
-        self.smallest = smallest_case(candidate, failing.prepared, fails)
-        if self.wants_diagnosis:
-            self.diagnosis = find_misconception(candidate, outcomes, failing, gate.GATE, replay)
-        return False
+        alike = [outcome for outcome in outcomes if fails(outcome)]
+        plainest = plainest_failure(candidate, alike, fails)
+        full = candidate.in_full(plainest)
+        shown = full if fails(full) else plainest
+        if self.wants_diagnosis and shown.ran:
+            self.diagnosis = find_misconception(candidate, outcomes, shown, gate.GATE)
+        named = self.diagnosis is not None and self.diagnosis.misconception is not None
+        experiment = ""
+        if shown.ran and not (named and is_everyday(shown.case)):
+            experiment = what_turns_it_right(candidate, shown.prepared, fails, [outcome.case for outcome in alike])
+        return self.add(gate.failed(candidate, Failure(shown, outcomes, experiment)))
 
     def before_the_timeout(self, outcomes: list[Outcome]) -> list[Outcome]:
         """Leaves out a last case that took too long if an earlier one shows what is wrong: its card says more than a time limit."""

@@ -40,16 +40,15 @@ ONLY_ON_GPU = Diagnosis(None, note=f"{_UNKNOWN} is right in the simulator, and o
 
 
 @at_most(1)
-def find_misconception(
-    candidate: Candidate, outcomes: Sequence[Outcome], failing: Outcome, gate: Gate, replay: Trace | None = None
-) -> Diagnosis:
-    """Compare the learner's simulated `outcomes` with the bank's. `failing` is the one that fails `gate`."""
+def find_misconception(candidate: Candidate, outcomes: Sequence[Outcome], failing: Outcome, gate: Gate) -> Diagnosis:
+    """Compare the learner's simulated `outcomes` with the bank's. `failing`, in full, is the one that fails `gate` on the card."""
     puzzle = candidate.puzzle
     at_fault = (failing, behaviour(puzzle, failing))
     if gate not in at_fault[1].fails:
         return NONE_KNOWN
-    compare = _Comparison(candidate, gate, plainly_wrong(at_fault[1]))
     others = [(o, behaviour(puzzle, o)) for o in outcomes if o is not failing and o.ran and o.trace is not None]
+    first = next((mine for _, mine in others if gate in mine.fails), at_fault[1])
+    compare = _Comparison(candidate, gate, plainly_wrong(at_fault[1]) or plainly_wrong(first))
     learner = sorted([at_fault, *others], key=lambda case: (gate not in case[1].fails, bytes_moved(case[0])))
     left: Sequence[Misconception] = compare.failing_too(compare.agreeing(bank(puzzle.name), learner), failing)
     if left:
@@ -59,13 +58,13 @@ def find_misconception(
         ]
         left = compare.agreeing(left, further)
         if gate == "values" and not any(informative(mine) for _, mine in (*learner, *further)):
-            trace, outputs = replay or _nan_trace(candidate, failing), failing.prepared.launch.outputs
+            outputs = failing.prepared.launch.outputs
             traces = {m: _nan_trace(replace(candidate, source=m.source), failing) for m in left}
-            left = [m for m in left if same_origin_of_nan(trace, traces[m], outputs)]
+            left = [m for m in left if same_origin_of_nan(failing.trace, traces[m], outputs)]
     misconception = _only([m for m in left if compare.in_everything[m]] or left, candidate.source)
     if misconception is None:
         return NONE_KNOWN
-    line = _line(candidate, misconception, failing, replay)
+    line = _line(candidate, misconception, failing)
     return Diagnosis(misconception.name, misconception.believed, misconception.instead, misconception.try_, line)
 
 
@@ -156,9 +155,11 @@ def _only(left: Sequence[Misconception], source: KernelSource) -> Misconception 
     return max(left, key=lambda m: resemblance(m.source, source))
 
 
-def _line(candidate: Candidate, misconception: Misconception, failing: Outcome, replay: Trace | None) -> int | None:
+def _line(candidate: Candidate, misconception: Misconception, failing: Outcome) -> int | None:
     """The learner's line that plays the part of the misconception's wrong line, if there is just one."""
     bank_kernel = replace(candidate, source=misconception.source)
     theirs = bank_kernel.trace(failing.prepared, SimulateOptions(events=True))
-    lines = (matching_line(bank_kernel.source, n, theirs, candidate.source, replay) for n in misconception.wrong_lines)
+    lines = (
+        matching_line(bank_kernel.source, n, theirs, candidate.source, failing.trace) for n in misconception.wrong_lines
+    )
     return next((line for line in lines if line is not None), None)

@@ -44,6 +44,8 @@ def what_turns_it_right(
     """
     tiles = failing.config is None
     possible_in = [{(change.factor, change.kind) for change in changes(case, tiles)} for case in others]
+    for possible in possible_in:
+        possible |= {("family", "parts")} if ("family", "") in possible else set()
     tasks = []
     for change in changes(failing.case, tiles):
         if all((change.factor, change.kind) in possible for possible in possible_in):

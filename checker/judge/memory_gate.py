@@ -77,10 +77,10 @@ def failed(candidate: Candidate, failure: Failure) -> GateResult:
     return GateResult(
         GATE,
         "failed",
-        " ".join(filter(None, (f"{words.what} ({failing.case.name}).", words.why, many))),
+        " ".join(filter(None, (f"{words.what} ({failing.case.name}).", words.why, many, failure.experiment))),
         line=findings[0].line,
         detail="\n".join(sentence for sentence in sentences(findings, source, failing.trace) if sentence != str(words)),
-        advice=f"{words.advice} {failure.experiment}".strip(),
+        advice=words.advice,
         case=failing.case,
         findings=tuple(findings),
     )

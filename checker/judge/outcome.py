@@ -90,39 +90,28 @@ class Candidate:
     def simulate_cases(self, prepared: Sequence[Prepared]) -> list[Outcome]:
         """As `simulate`, for many cases at once: launches without findings run side by side.
 
-        A launch whose values come near the allowance runs again, alone. So does the first wrong one, this time with everything that
-        its card needs (see `in_full`).
+        A launch whose values come near the allowance runs again, alone.
         """
         outcomes = list(self.simulate(prepared, SimulateOptions(together=True)))
-        again = {i for i, outcome in enumerate(outcomes) if not outcome.settled}
-        first = next((i for i, outcome in enumerate(outcomes) if not outcome.right), None)
-        if first is not None and outcomes[first].ran:
-            full = self.in_full(outcomes[first])
-            if full is not None:
-                outcomes[first] = full
-                again.discard(first)
-            elif outcomes[first].side_by_side:
-                again.add(first)
-        order = sorted(again)
+        order = [i for i, outcome in enumerate(outcomes) if not outcome.settled]
         for i, exact in zip(order, self.simulate([prepared[i] for i in order]), strict=False):
             outcomes[i] = exact
             if not exact.ran:
                 return outcomes[: i + 1]
         return outcomes
 
-    def in_full(self, failing: Outcome) -> Outcome | None:
-        """A failing case once more, with its events and, after a NaN, with every operation tracked. None if that takes too much."""
-        outputs = (failing.result.tensors[name] for name in failing.prepared.launch.outputs)
-        has_nan = not failing.right and any(bool(output.isnan().any()) for output in outputs)
-        full = next(self.simulate([failing.prepared], SimulateOptions(events=True, explain_nan=has_nan)), None)
-        return full if full is not None and full.ran else None
+    def in_full(self, failing: Outcome) -> Outcome:
+        """A failing case once more, with its events and, after a NaN or an infinity, with every operation tracked.
 
-    def replay(self, failing: Outcome) -> Trace | None:
-        """The trace of a failing case with its events, from another run unless `simulate_cases` has made one."""
-        if failing.trace is None or failing.trace.events:
-            return failing.trace
-        full = self.in_full(failing)
-        return full.trace if full is not None else None
+        It stays as it is if it does not run to its end, or if that takes too much.
+        """
+        if not failing.ran:
+            return failing
+        outputs = (failing.result.tensors[name] for name in failing.prepared.launch.outputs)
+        endless = not failing.right and any(not bool(output.isfinite().all()) for output in outputs)
+        options = SimulateOptions(events=True, explain_nan=endless)
+        full = next(self.simulate([failing.prepared], options), failing)
+        return full if full.ran else failing
 
     def trace(self, prepared: Prepared, options: SimulateOptions) -> Trace | None:
         """The trace of one launch."""
@@ -131,15 +120,13 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Failure:
-    """The `outcome` that a gate reports, among all `outcomes`.
+    """The `outcome` that a gate reports, `in_full`, and the `outcomes` of all cases of the puzzle.
 
-    `replay` is its trace with events, and after a NaN with every operation tracked. `experiment` says which change of the case
-    turns it right.
+    `experiment` says which change of the case turns it right.
     """
 
     outcome: Outcome
     outcomes: Sequence[Outcome]
-    replay: Trace | None = None
     experiment: str = ""
 
 

@@ -101,8 +101,6 @@ class PuzzleResult(Record, frozen=True, kw_only=True):
     cases: CaseCounts | None = None
     gates: tuple[GateRecord, ...] = ()
     diagnosis: DiagnosisRecord | None = None
-    smallest: str | None = None
-    """The smallest case that fails."""
     unreached: tuple[UnreachedRecord, ...] = ()
     """Of a kernel that passed: for a person to look at."""
     source: Source | None = None
@@ -149,7 +147,6 @@ def result_of(verdict: Verdict, source: Source | None = None) -> PuzzleResult:
             for gate in verdict.gates
         ),
         diagnosis=_diagnosis(verdict.diagnosis) if verdict.diagnosis is not None else None,
-        smallest=verdict.smallest.name if verdict.smallest is not None else None,
         unreached=tuple(UnreachedRecord(line=one.line, condition=plain(one.words)) for one in verdict.unreached),
         source=source,
         seconds=round(verdict.seconds, 3),

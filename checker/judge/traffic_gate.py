@@ -88,7 +88,7 @@ def passed(puzzle: Puzzle, outcomes: Sequence[Outcome]) -> GateResult:
 def failed(candidate: Candidate, failure: Failure) -> GateResult:
     puzzle, source, failing = candidate.puzzle, candidate.source, failure.outcome
     name, verb, moved, allowed = overdrawn(puzzle, failing)[0]
-    lines = _lines_moving(failure.replay, name, verb)
+    lines = _lines_moving(failing.trace, name, verb)
     where = f", by {join(source.line_words(line) for line in lines)}" if lines else ""
     advice = (
         "Is a tile loaded twice? Load it once and reuse it: it stays in the program's registers. If not, some load is unnecessary."
@@ -99,9 +99,9 @@ def failed(candidate: Candidate, failure: Failure) -> GateResult:
     return GateResult(
         GATE,
         "failed",
-        f"{message} {_because(puzzle, failing, name)}".strip(),
+        " ".join(filter(None, (message, _because(puzzle, failing, name), failure.experiment))),
         line=lines[-1] if lines else None,
-        advice=f"{advice} {failure.experiment}".strip(),
+        advice=advice,
         case=failing.case,
         traffic=_table(puzzle, failing),
     )
@@ -133,9 +133,9 @@ def _tensor_bytes(outcome: Outcome, name: str) -> int:
     return tensor.numel() * tensor.element_size()
 
 
-def _lines_moving(replay: Trace | None, name: str, verb: str) -> list[int]:
+def _lines_moving(trace: Trace | None, name: str, verb: str) -> list[int]:
     kinds = ("load", "atomic") if verb == "loaded" else ("store", "atomic")
-    events = replay.events if replay else []
+    events = trace.events if trace else []
     return sorted({e.line for e in events if e.tensor == name and e.kind in kinds and e.bytes})
 
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from checker.judge.comparison import inputs_of
 from checker.judge.finding_words import CHECK_STRIDES, in_words, sentences
 from checker.judge.outcome import Candidate, Failure, Outcome
 from checker.judge.phrases import at_line, element, number
 from checker.judge.verdict import GateResult, Mismatch
-from checker.phrases import count, program, short
+from checker.phrases import count, join, program, short
 from checker.puzzle import Gate, Puzzle
 from checker.simulator.trace import Event, Finding, Trace
 from checker.submission.kernel import KernelSource
@@ -55,14 +56,16 @@ def passed(puzzle: Puzzle, outcomes: Sequence[Outcome]) -> GateResult:
 
 
 def failed(candidate: Candidate, failure: Failure) -> GateResult:
-    source, failing, replay = candidate.source, failure.outcome, failure.replay
+    source, failing, trace = candidate.source, failure.outcome, failure.outcome.trace
     if failing.comparison is None:
         return unfinished(GATE, source, failing)
     assert failing.comparison.mismatch is not None
-    mismatch = _located(failing.comparison.mismatch, replay)
-    findings = [f for f in failing.trace.findings if f.kind != "nan_born"] if failing.trace else []
-    findings += [f for f in replay.findings if f.kind == "nan_born"] if replay else []
-    explanation = _Explanation(source, failure, mismatch, findings, _early_read(mismatch, findings, replay))
+    inputs = inputs_of(candidate.puzzle, failing.prepared, failing.comparison.mismatch)
+    mismatch = replace(_located(failing.comparison.mismatch, trace), inputs=inputs)
+    findings = trace.findings if trace else []
+    early = _early_read(mismatch, findings, trace)
+    loaded = any(candidate.puzzle.budget(case)[mismatch.output].loaded for case in candidate.puzzle.cases)
+    explanation = _Explanation(source, failure, mismatch, findings, early, loaded)
     others = (f for f in findings if f != explanation.cause)
     return GateResult(
         GATE,
@@ -88,15 +91,15 @@ def unfinished(gate: Gate, source: KernelSource, outcome: Outcome) -> GateResult
     return GateResult(gate, result.status, message, result.line, result.detail, advice, outcome.case)
 
 
-def _located(mismatch: Mismatch, replay: Trace | None) -> Mismatch:
+def _located(mismatch: Mismatch, trace: Trace | None) -> Mismatch:
     """The mismatch with the line of the store that wrote its first element."""
-    if replay is None or mismatch.writer is None:
+    if trace is None or mismatch.writer is None:
         return mismatch
-    written = replay.writer_lines.get(mismatch.output)
+    written = trace.writer_lines.get(mismatch.output)
     if written is not None:
         at = int(np.asarray(written).reshape(mismatch.shape)[mismatch.first])
         return replace(mismatch, line=at or None)
-    stores = [e for e in replay.events if e.kind in ("store", "atomic") and e.tensor == mismatch.output]
+    stores = [e for e in trace.events if e.kind in ("store", "atomic") and e.tensor == mismatch.output]
     mine = [e for e in stores if e.program == mismatch.writer and _touches(e, mismatch.first, mismatch.shape)]
     lines = {e.line for e in stores}
     line = mine[-1].line if mine else lines.pop() if len(lines) == 1 else None
@@ -116,11 +119,11 @@ def _first(findings: Sequence[Finding], kind: str) -> Finding | None:
     return next((f for f in findings if f.kind == kind), None)
 
 
-def _early_read(mismatch: Mismatch, findings: Sequence[Finding], replay: Trace | None) -> Event | None:
+def _early_read(mismatch: Mismatch, findings: Sequence[Finding], trace: Trace | None) -> Event | None:
     """The access that read the first wrong element before anything was stored to it, if that is why it is NaN."""
-    if replay is None or not math.isnan(mismatch.first_values[0]) or _first(findings, "nan_born"):
+    if trace is None or not math.isnan(mismatch.first_values[0]) or _first(findings, "nan_born"):
         return None
-    touching = (e for e in replay.events if e.tensor == mismatch.output and _touches(e, mismatch.first, mismatch.shape))
+    touching = (e for e in trace.events if e.tensor == mismatch.output and _touches(e, mismatch.first, mismatch.shape))
     first = next(touching, None)
     return first if first is not None and first.kind in ("load", "atomic") else None
 
@@ -134,6 +137,8 @@ class _Explanation:
     mismatch: Mismatch
     findings: Sequence[Finding]
     early: Event | None
+    kept_in_memory: bool
+    """Whether a right kernel may load the output again, too."""
 
     @property
     def trace(self) -> Trace | None:
@@ -163,6 +168,7 @@ class _Explanation:
             f"{mismatch.wrong:,} of {count(mismatch.total, 'element')} {are} wrong{many}.",
             self._writer(),
             self._reason(),
+            self.failure.experiment,
         ]
         return " ".join(filter(None, parts))
 
@@ -187,7 +193,7 @@ class _Explanation:
         return ""
 
     def advice(self) -> str:
-        mismatch, experiment, (got, _) = self.mismatch, self.failure.experiment, self.mismatch.first_values
+        mismatch, (got, _) = self.mismatch, self.mismatch.first_values
         outside = _first(self.findings, "out_of_bounds_load") or _first(self.findings, "out_of_bounds_store")
         if self.cause is not None and self.cause.kind == "undefined_lanes":
             return in_words(self.cause, self.source, self.trace).advice
@@ -198,18 +204,30 @@ class _Explanation:
         if outside is not None:
             where = at_line(self.source, outside.line, " of ")
             check = CHECK_STRIDES if outside.guard else "Check that pointer first: it has no mask."
-            tensor = short(outside.tensor or "the tensor")
-            return f"Lanes{where} also fall outside {tensor}. {check} {experiment}".strip()
+            return f"Lanes{where} also fall outside {short(outside.tensor or 'the tensor')}. {check}"
         if self.early is not None:
+            if self.kept_in_memory:
+                return "At the first visit nothing is there yet: store the first values without loading any."
             return "Nothing sets the output to 0 for you. Keep the sum in a variable of the program, and store it once, when it is final."
+        if self.cause is not None:
+            return f"{in_words(self.cause, self.source, self.trace).advice} {self._by_hand()}".strip()
         if math.isnan(got):
-            return f"0 / 0, inf - inf and inf / inf give NaN. Which of them can happen there, and with what values? {experiment}".strip()
-        if math.isinf(got):
-            return f"Something exceeded the largest number of its type, or was divided by 0. What bounds it, and what is the divisor? {experiment}".strip()
-        return experiment or (
-            "Work out the first row of the window by hand for the smallest failing case, or watch it with `film`: where does your "
-            "program first differ?"
+            return f"0 / 0, inf - inf and inf / inf give NaN. Which of them can happen there? {self._by_hand()}".strip()
+        return (
+            self._by_hand()
+            or "Watch the film of this case: where does your program first do something else than you meant?"
         )
+
+    def _by_hand(self) -> str:
+        """What to work out by hand, if the card shows every number that takes."""
+        inputs, name = self.mismatch.inputs, element(self.mismatch.output, self.mismatch.first)
+        tensors = self.failure.outcome.prepared.tensors
+        given = {tensor for tensor in tensors if tensor not in self.failure.outcome.prepared.expected}
+        whole = all(one.values.size == tensors[one.tensor].shape[-1] for one in inputs)
+        if not inputs or given != {one.tensor for one in inputs} or not whole:
+            return ""
+        numbers = join(short(one.tensor) for one in inputs)
+        return f"Work out {name} by hand from the numbers of {numbers} below, line by line as your program does."
 
 
 def _distinct(got: float, expected: float) -> tuple[str, str]:

@@ -36,6 +36,19 @@ class GateWarning:
 
 
 @dataclass(frozen=True)
+class Input:
+    """The numbers of an input tensor that belong to the first wrong element: `values` [rows, columns] of float64.
+
+    `rows` and `columns` are their indices in the tensor's last two dimensions; a vector is one row.
+    """
+
+    tensor: str
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    values: np.ndarray
+
+
+@dataclass(frozen=True)
 class Mismatch:
     """Where an output differs from the reference, in one case.
 
@@ -43,6 +56,7 @@ class Mismatch:
     - `window` has the index ranges around it that `expected` (rounded to the output's dtype) and `got` show.
     - `error` is |got - expected| over what the tolerance allows, for the whole output: wrong above 1, inf if not finite.
     - `writer` is the program that stored `first`, or None; `writers` has the program that stored each element, or -1.
+    - `inputs` are those that are few enough to look at.
     """
 
     case: Case
@@ -58,6 +72,7 @@ class Mismatch:
     writer: tuple[int, int, int] | None
     writers: np.ndarray | None
     line: int | None
+    inputs: tuple[Input, ...] = ()
 
     @property
     def first_values(self) -> tuple[float, float]:
@@ -137,7 +152,6 @@ def own_line(record: _Located, source: KernelSource) -> _Located:
 class Verdict:
     """What `check` returns. It has `passed` if every gate that ran did; the `gpu` gate says whether it ran.
 
-    - `smallest` is the smallest case that still fails, if the failing gate has one.
     - `source` is the kernel as the learner wrote it, from `first_line` on.
     - `seed` drew the cases, unless they are the puzzle's own.
     - The values of `cases_right` cases are right, out of `cases_run` that the simulator had to run.
@@ -153,7 +167,6 @@ class Verdict:
     max_score: float
     gates: tuple[GateResult, ...]
     diagnosis: Diagnosis | None = None
-    smallest: Case | None = None
     source: str = ""
     first_line: int = 1
     seed: int | None = None

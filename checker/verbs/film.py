@@ -56,7 +56,7 @@ class Film:
 def film(kernel: Any, sizes: Mapping[str, Any], case: str = "") -> Film | None:
     """Show the film of a kernel. If the kernel cannot run, show its card and return None.
 
-    The `case` "failing" is the smallest case that fails. In a notebook, if no case or size is given, controls below the film run
+    The `case` "failing" is the one on the card. In a notebook, if no case or size is given, controls below the film run
     the kernel again at other sizes. Raises UsageError.
     """
     puzzle, source = kernel_named(kernel, "film")
@@ -96,7 +96,7 @@ def folded(verdict: Verdict, source: KernelSource) -> str:
         return str(Markup("<p>There is no film of this case: {}: {}</p>").format(type(error).__name__, error))
     if isinstance(result, Verdict):
         return ""
-    failing, passing = "Watch it fail: the smallest failing case", "Watch it and share it: the film of your kernel"
+    failing, passing = "Watch it fail: the case above", "Watch it and share it: the film of your kernel"
     return str(card_film(passing if verdict.passed else failing, result.html))
 
 
@@ -127,7 +127,7 @@ def failing_verdict(puzzle: Puzzle, source: KernelSource) -> Verdict | None:
 
 
 def film_of(puzzle: Puzzle, source: KernelSource, sizes: Mapping[str, Any], case: str = "") -> Film | Verdict:
-    """The film at the puzzle's film sizes or, with `case`, of the smallest ``"failing"`` case; `sizes` replace some of them.
+    """The film at the puzzle's film sizes or, with `case`, of the ``"failing"`` case of its card; `sizes` replace some of them.
 
     If the kernel cannot run, it is the verdict instead. Raises UsageError.
     """

@@ -25,6 +25,8 @@ def card_html(verdict: Verdict) -> str:
         prose=prose,
         highlighted=_highlighted,
         window=partial(content.window, most=7),
+        shown_input=partial(content.shown_input, most=7),
+        grid=content.Grid,
         error_map=_error_map,
     )
     return str(page)

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from checker.course import PUZZLES, after
-from checker.judge.verdict import Diagnosis, GateResult, Mismatch, Status, Verdict
+from checker.judge.verdict import Diagnosis, GateResult, Input, Mismatch, Status, Verdict
 from checker.phrases import count, short
 from checker.puzzle import Case, Gate
 from checker.submission.notebook import shell
@@ -251,11 +251,8 @@ def _failure(verdict: Verdict, gate: GateResult) -> Iterator[Part]:
             yield alone
     if gate.advice and not (diagnosis is not None and diagnosis.try_):  # whose advice is more specific
         yield _next("Next, try", gate.advice)
-    if gate.mismatch is not None and gate.mismatch.total > 1:  # of a single element the message says everything
+    if gate.mismatch is not None and (gate.mismatch.total > 1 or gate.mismatch.inputs):
         yield gate.mismatch
-    if verdict.smallest is not None:
-        already = f"({verdict.smallest.name})" in gate.message
-        yield Paragraph("the one above." if already else f"{verdict.smallest.name}.", label="Smallest failing shape")
     if failing_case(verdict) is not None and verdict.puzzle in PUZZLES:
         yield Paragraph(f"`{_film_call(verdict)}`", label="Film it")
     yield from _traffic(gate)
@@ -264,8 +261,9 @@ def _failure(verdict: Verdict, gate: GateResult) -> Iterator[Part]:
 
 
 def failing_case(verdict: Verdict) -> Case | None:
-    """The smallest failing case, or else the failing gate's."""
-    return verdict.smallest or (verdict.failure.case if verdict.failure else None)
+    """The case that the card shows, unless the kernel was stopped there from outside: then there is nothing to film."""
+    stopped = verdict.status in ("timeout", "resource_limit", "protocol_error", "infra_error")
+    return verdict.failure.case if verdict.failure is not None and not stopped else None
 
 
 def _film_call(verdict: Verdict) -> str:
@@ -375,6 +373,25 @@ def window(mismatch: Mismatch, most: int) -> Window:
         [[not error[r, c] <= 1 for c in cols] for r in rows],
         (rows.index(row - r0), cols.index(col - c0)),
     )
+
+
+def shown_input(one: Input, view: Window, most: int) -> Grid:
+    """An input as text. What it shares with the output's window is cut as the window is, so that columns lie below one another."""
+    rows, columns = (
+        list(indices) if len(indices) <= most else [i for i in indices if i in inside] or list(indices)[:most]
+        for indices, inside in ((one.rows, view.rows), (one.columns, view.cols))
+    )
+    values = one.values[[one.rows.index(r) for r in rows]][:, [one.columns.index(c) for c in columns]]
+    return Grid(short(one.tensor), rows, columns, [[number(float(v), 8) for v in row] for row in values])
+
+
+class Grid(NamedTuple):
+    """A table of numbers, with the indices of its rows and columns."""
+
+    name: str
+    rows: list[int]
+    cols: list[int]
+    cells: list[list[str]]
 
 
 def _around(at: int, extent: int, most: int) -> list[int]:

@@ -15,6 +15,8 @@ from checker.view import card_content as content
 
 _STYLES: dict[content.Tone, str] = {"good": "green", "bad": "red", "soft": "bright_black", "invite": "bright_black"}
 _DETAIL_LINES = 6
+WIDTH = 10
+"""Of a column of numbers, so that those of the input, expected and got lie below one another."""
 
 
 def print_card(verdict: Verdict, console: Console | None = None) -> None:
@@ -80,18 +82,25 @@ def _source_line(line: content.SourceLine) -> Text:
 
 def _comparison(mismatch: Mismatch) -> Iterator[RenderableType]:
     view = content.window(mismatch, most=5)
-    for name, cells, mark in (("expected", view.expected, False), ("got", view.got, True)):
-        table = Table(box=SIMPLE_HEAD, padding=(0, 1), show_edge=False, pad_edge=False)
-        table.add_column(name, style="bright_black", justify="right")
-        for col in view.cols:
-            table.add_column(str(col), justify="right")
-        for r, row in enumerate(cells):
-            texts = [
-                Text(f"›{text}‹" if (r, c) == view.first else text, style="red" if mark and view.wrong[r][c] else "")
-                for c, text in enumerate(row)
-            ]
-            table.add_row(Text(str(view.rows[r])), *texts)
-        yield Padding(table, (0, 0, 0, 2))
+    for given in mismatch.inputs:
+        yield _grid(content.shown_input(given, view, most=5))
+    for name, cells in (("expected", view.expected), ("got", view.got)):
+        wrong = view.wrong if name == "got" else None
+        yield _grid(content.Grid(name, view.rows, view.cols, cells), view.first, wrong)
+
+
+def _grid(grid: content.Grid, first: tuple[int, int] | None = None, wrong: list[list[bool]] | None = None) -> Padding:
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1), show_edge=False, pad_edge=False)
+    table.add_column(grid.name, style="bright_black", justify="right", min_width=len("expected"))
+    for col in grid.cols:
+        table.add_column(str(col), justify="right", min_width=WIDTH)
+    for r, row in enumerate(grid.cells):
+        texts = [
+            Text(f"›{text}‹" if (r, c) == first else text, style="red" if wrong and wrong[r][c] else "")
+            for c, text in enumerate(row)
+        ]
+        table.add_row(Text(str(grid.rows[r])), *texts)
+    return Padding(table, (0, 0, 0, 2))
 
 
 def _traffic(traffic: content.TrafficTable) -> RenderableType:

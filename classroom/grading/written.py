@@ -90,13 +90,13 @@ def _cards(folder: RunFolder, submission: Submission) -> dict[str, str]:
 
 
 def _films(folder: RunFolder, collected: Collected, submission: Submission) -> dict[str, str]:
-    """The films of the smallest cases that a learner's kernels fail, by puzzle. Each is made once and kept."""
+    """The films of the cases in which a learner's kernels fail, by puzzle. Each is made once and kept."""
     kernels = next(one.kernels for one in collected.learners if one.person.id == submission.learner.id)
     films = {}
     for result in submission.puzzles:
         sources = [folder.kernel(k.source) for k in kernels if k.source and k.puzzle == result.puzzle]
         source = next((s for s in sources if result.source and source_of("", s).sha256 == result.source.sha256), None)
-        if result.status == "failed" and result.smallest and source is not None:
+        if result.status == "failed" and result.failure and result.failure.case and source is not None:
             path = folder.path / "films" / f"{result.verdict}.html"
             if not path.exists():
                 write_atomically(path, film_of_failure(PUZZLES[result.puzzle], source, result.seed))

@@ -26,7 +26,7 @@ def test_a_right_kernel_passes_and_no_gpu_is_claimed(runner):
     assert tuple(gate.gate for gate in verdict.gates) == GATES
     assert statuses(verdict) == dict.fromkeys(GATES, "passed") | {"gpu": "skipped", "speed": "skipped"}
     assert "not run: no GPU here" in next(gate for gate in verdict.gates if gate.gate == "gpu").message
-    assert (verdict.diagnosis, verdict.smallest, verdict.failure) == (None, None, None)
+    assert (verdict.diagnosis, verdict.failure) == (None, None)
 
 
 def test_an_untouched_stub_is_not_attempted(runner):
@@ -62,8 +62,8 @@ def test_a_wrong_value_is_reported_with_element_program_and_line(runner):
     assert "tl.store" in source.source.splitlines()[failure.line - 1]
     assert statuses(verdict)["compile"] == "passed"
     assert [statuses(verdict)[g] for g in ("memory", "traffic", "gpu")] == ["skipped"] * 3
-    assert verdict.smallest is not None
-    assert verdict.smallest.sizes == {"M": 1, "N": 1}
+    assert failure.case == mismatch.case
+    assert failure.case.sizes == {"M": 1, "N": 3}
 
 
 def test_lines_of_a_kernel_that_could_not_keep_its_place_are_the_learners_own(runner):
@@ -151,7 +151,7 @@ def test_a_kernel_that_stops_is_a_runtime_error(runner):
     assert verdict.status == "runtime_error"
     assert failure.gate == "values"
     assert "axis=5" in source.source.splitlines()[failure.line - 1]
-    assert verdict.diagnosis.misconception is None
+    assert verdict.diagnosis is None
 
 
 def test_the_way_a_run_ends_becomes_the_status(runner):
@@ -159,7 +159,7 @@ def test_the_way_a_run_ends_becomes_the_status(runner):
         ended = RunResult(status, message="the loop on line 12 did not end", line=12)
         runner.simulate = lambda kernel, launches, options, ended=ended: iter([ended])
         verdict = judge(ROW, solution("row_softmax"), runner)
-        assert (verdict.status, verdict.score, verdict.smallest) == (status, 0, None)
+        assert (verdict.status, verdict.score) == (status, 0)
         assert verdict.failure.line == 12
         assert "line 12" in verdict.failure.message
         assert verdict.failure.advice

@@ -50,5 +50,4 @@ def problem(wrong: Misconception, verdict: Verdict) -> str:
     if name not in (wrong.name, *wrong.same_as):
         return f"{wrong.name} is called {name}"
     complete = verdict.failure.message and verdict.failure.advice and verdict.score == 0
-    smaller_case = (verdict.smallest is not None) == (wrong.name != "offset_in_32_bits")
-    return "" if complete and smaller_case else f"{wrong.name} gets an incomplete verdict"
+    return "" if complete and verdict.failure.case is not None else f"{wrong.name} gets an incomplete verdict"

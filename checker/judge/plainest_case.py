@@ -1,0 +1,202 @@
+"""The plainest case that fails the same gate: few everyday numbers in float32, so that a bug can be worked out by hand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from checker.judge import factors
+from checker.judge.launches import Prepared, prepare_if_possible, volume
+from checker.judge.outcome import Candidate, Outcome
+from checker.puzzle import NORMAL, Case, Puzzle, Scalar
+
+MOST_RUNS = 32
+LARGEST_TILE = 4096
+MOST_TILES = 256
+"""A case with more tiles takes long and cannot be worked out by hand."""
+FEW = 3
+"""Numbers in a row: with fewer, a softmax is 1 whatever the kernel does, and with more, a row is longer than it need be."""
+DRAWS = 3
+"""So many draws of ordinary numbers, because the largest has to come late in a row to expose some mistakes."""
+FITS_A_HEAD = 1000.0
+"""Numbers beyond this magnitude are not what people calculate with."""
+
+
+def plainest_failure(
+    candidate: Candidate, failing: Sequence[Outcome], fails: Callable[[Outcome], bool], most_runs: int = MOST_RUNS
+) -> Outcome:
+    """The plainest outcome for which `fails` holds, after at most `most_runs` simulations; at worst one of `failing`.
+
+    Ordinary float32 numbers in packed tensors come first, a few of them, whether or not the puzzle has such a case. Only if the kernel
+    is right there does a harder case stay: the plainest of `failing`, with whatever can be made plain. Then tiles and sizes shrink.
+    """
+    columns = _columns(candidate.puzzle, failing[0].case)
+    start = min(failing, key=lambda outcome: _hardness(outcome.prepared, columns))
+    search = _Search(candidate, start, fails, most_runs)
+    search.first(list(_everyday(candidate.puzzle, search.case, start.prepared.config is None)))
+    if not is_everyday(search.case):
+        search.first(list(_plainer(search.case)))
+    search.shrink()
+    return search.best
+
+
+def is_everyday(case: Case) -> bool:
+    """Whether nothing about the case is special but its sizes."""
+    return (case.family, case.dtype, case.layout) == (NORMAL, "float32", "contiguous") and not any(case.flags.values())
+
+
+def _hardness(prepared: Prepared, columns: str) -> tuple[float, ...]:
+    """How far a case is from what people calculate by hand: first its values, then what else is special, then its size."""
+    case, inputs = prepared.case, [t for name, t in prepared.tensors.items() if name not in prepared.expected]
+    numbers = [t.double() for t in inputs if t.is_floating_point() and t.numel()]
+    beyond = any(float(t.nan_to_num(0.0, 0.0, 0.0).abs().max()) > FITS_A_HEAD for t in numbers)
+    endless = any(not bool(t.isfinite().all()) for t in numbers)
+    return (
+        *(beyond, endless, case.family != NORMAL, case.sizes[columns] < FEW),
+        *(sum(map(bool, case.flags.values())), case.dtype != "float32", case.layout != "contiguous"),
+        *(_tiles(case) > MOST_TILES, volume(case)),
+    )
+
+
+@dataclass
+class _Search:
+    """The plainest failing outcome so far, and the simulations that are left."""
+
+    candidate: Candidate
+    best: Outcome
+    fails: Callable[[Outcome], bool]
+    runs_left: int
+
+    @property
+    def case(self) -> Case:
+        return self.best.case
+
+    def first(self, cases: Sequence[Case]) -> None:
+        """Go on with the first of `cases` that fails, if any."""
+        puzzle, config = self.candidate.puzzle, self.best.prepared.config
+        small = [case for case in dict.fromkeys(cases) if _tiles(case) <= MOST_TILES and _allowed(puzzle, case)]
+        possible = [prepare_if_possible(puzzle, case, config) for case in small if case != self.case][: self.runs_left]
+        for outcome in self.candidate.simulate_side_by_side([prepared for prepared in possible if prepared]):
+            self.runs_left -= 1
+            if self.fails(outcome):
+                self.best = outcome
+                return
+
+    def shrink(self) -> None:
+        """Small tiles first, then all sizes small together, then each alone. A tile that covers its whole dimension still covers it."""
+        puzzle, tiles = self.candidate.puzzle, self.best.prepared.config is None
+        if tiles:
+            small = _in_small_tiles(puzzle, self.case)
+            self.first([_cut_alike(self.case, small), small, _in_small_tiles(puzzle, self.case, covering=True)])
+        self.first([_at_most(puzzle, self.case, n) for n in _sizes_of_all(self.case)])
+        for name in self.case.sizes:
+            self.first([_resized(self.case, name, n) for n in _sizes_of_one(puzzle, self.case, name)])
+        if tiles:
+            self.first([_in_small_tiles(puzzle, self.case), _in_small_tiles(puzzle, self.case, covering=True)])
+
+
+def _everyday(puzzle: Puzzle, case: Case, tiles: bool) -> Iterator[Case]:
+    """Ordinary numbers: a few in one row, or just more than one tile, or in every dimension; then in the sizes of `case`.
+
+    Without `tiles`, tiles stay.
+    """
+    plain = replace(case, family=NORMAL, dtype="float32", layout="contiguous", flags=_off(case), seed=0)
+    columns = _columns(puzzle, case)
+    least = _in_small_tiles(puzzle, replace(plain, sizes=dict.fromkeys(case.sizes, 1))) if tiles else plain
+    tile = least.meta.get(factors.tile_of(columns, case.meta) or "", FEW)
+    for seed in range(DRAWS):
+        for n in sorted({FEW, 2 * FEW, tile + 1, 2 * tile}):
+            for others in (1, 2, n):
+                sizes = {name: _least(puzzle, name, n if name == columns else others) for name in case.sizes}
+                small = replace(plain, sizes=sizes, seed=seed)
+                yield _in_small_tiles(puzzle, small) if tiles else small
+            if seed and n == FEW:
+                break
+    yield plain
+
+
+def _plainer(case: Case) -> Iterator[Case]:
+    """The case with all that is special about it made plain except its values, then with less and less made plain."""
+    float32 = replace(case, dtype="float32")
+    for layout in ("contiguous", case.layout):
+        yield replace(float32, layout=layout, flags=_off(case))
+        yield replace(float32, layout=layout)
+        yield replace(case, layout=layout, flags=_off(case))
+    yield replace(case, layout="contiguous")
+
+
+def _off(case: Case) -> dict[str, Scalar]:
+    return {name: type(value)(0) for name, value in case.flags.items()}
+
+
+def _columns(puzzle: Puzzle, case: Case) -> str:
+    """The size that a row of the puzzle has: the last that may be any number."""
+    free = [name for name in case.sizes if not puzzle.domain.sizes.get(name)]
+    return (free or list(case.sizes))[-1]
+
+
+def _least(puzzle: Puzzle, name: str, size: int) -> int:
+    """The size, or the smallest of those that the puzzle allows."""
+    return min(puzzle.domain.sizes.get(name, ()), default=size)
+
+
+def _allowed(puzzle: Puzzle, case: Case) -> bool:
+    fits = all(size in puzzle.domain.sizes.get(name, ()) or [size] for name, size in case.sizes.items())
+    return fits and all(holds(case) for holds in puzzle.domain.related.values())
+
+
+def _tiles(case: Case) -> int:
+    tiled = ((size, case.meta.get(factors.tile_of(name, case.meta) or "")) for name, size in case.sizes.items())
+    return math.prod(-(-size // tile) for size, tile in tiled if tile)
+
+
+def _sizes_of_all(case: Case) -> list[int]:
+    tiles = {n + 1 for name, n in case.meta.items() if not isinstance(n, bool)}
+    return sorted({1, 2, FEW} | tiles)
+
+
+def _sizes_of_one(puzzle: Puzzle, case: Case, name: str) -> list[int]:
+    size, few = case.sizes[name], FEW if name == _columns(puzzle, case) else 1
+    tile = case.meta.get(factors.tile_of(name, case.meta) or "", 4)
+    return sorted(n for n in {1, 2, FEW, tile - 1, tile, tile + 1, size // 2} if few <= n < size)
+
+
+def _resized(case: Case, name: str, n: int) -> Case:
+    return replace(case, sizes={**case.sizes, name: n})
+
+
+def _at_most(puzzle: Puzzle, case: Case, n: int) -> Case:
+    """No size grows: a row must not outgrow a tile that has to hold it. A row keeps a few numbers."""
+    columns = _columns(puzzle, case)
+    sizes = {
+        name: min(size, _least(puzzle, name, max(n, FEW) if name == columns else n))
+        for name, size in case.sizes.items()
+    }
+    return replace(case, sizes=sizes)
+
+
+def _in_small_tiles(puzzle: Puzzle, case: Case, covering: bool = False) -> Case:
+    """The case with every tile as small as the puzzle allows, but not of one lane. `covering`: or as a dimension that it covers needs."""
+    for name, size in case.sizes.items():
+        tile = factors.tile_of(name, case.meta)
+        if tile is None or tile not in puzzle.domain.tiles:
+            continue
+        covered, width = covering and case.meta[tile] >= size, max(puzzle.domain.tiles[tile], 2)
+        small = replace(case, meta={**case.meta, tile: width})
+        while width < LARGEST_TILE and (not _allowed(puzzle, small) or (covered and width < size)):
+            width *= 2
+            small = replace(case, meta={**case.meta, tile: width})
+        case = small
+    return case
+
+
+def _cut_alike(case: Case, smaller: Case) -> Case:
+    """`smaller`, which has smaller tiles, with as many of them as `case` has, and a remainder where `case` has one."""
+    sizes = dict(case.sizes)
+    for name, size in case.sizes.items():
+        tile = factors.tile_of(name, case.meta)
+        if tile is not None and smaller.meta[tile] < case.meta[tile]:
+            full, rest = divmod(size, case.meta[tile])
+            sizes[name] = min(size, full * smaller.meta[tile] + min(rest, smaller.meta[tile] - 1))
+    return replace(smaller, sizes={name: max(size, 1) for name, size in sizes.items()})

@@ -1,0 +1,84 @@
+"""The plainest case that still fails in the same way: what a learner can work out by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from checker.course import PUZZLES
+from checker.course.families import ascending, chunk_pairs, lowest, negative
+from checker.judge.launches import prepare
+from checker.judge.outcome import Candidate
+from checker.judge.plainest_case import MOST_RUNS, is_everyday, plainest_failure
+from checker.puzzle import NORMAL
+from tests.judge.helpers import changed, cpu_cases, judge, solution
+
+ROW = PUZZLES["row_softmax"]
+HARD = {"row_softmax": lowest, "vector_add": NORMAL, "online_softmax": ascending}
+FAILS = {
+    "always wrong": ("row_softmax", "p / l_i", "p + l_i", {"M": 1, "N": 3}),
+    "second row wrong": ("row_softmax", "p / l_i,", "p / l_i + tl.where(row > 0, 0.5, 0.0),", {"M": 2, "N": 3}),
+    "fifth column wrong": ("row_softmax", "p / l_i,", "p / l_i + tl.where(offs_n == 4, 0.5, 0.0),", {"M": 1, "N": 6}),
+    "second tile wrong": ("vector_add", "x + y,", "x + y + tl.where(pid > 0, 0.5, 0.0),", {"N": 3}),
+    "no rescale": ("online_softmax", "l_i * tl.exp(m_i - m_safe)", "l_i", {"M": 1, "N": 3}),
+}
+
+
+def plainest(puzzle, source, cases, runner):
+    candidate = Candidate(puzzle, source, runner)
+    failing = [o for o in candidate.simulate([prepare(puzzle, case) for case in cases]) if not o.right]
+    runner.simulated = 0
+    return plainest_failure(candidate, failing, lambda o: o.ran and not o.right)
+
+
+def test_a_few_ordinary_numbers_are_shown_even_if_only_hard_cases_were_tried(runner):
+    for failure, (name, old, new, sizes) in FAILS.items():
+        puzzle, source = PUZZLES[name], changed(solution(name), old, new)
+        large = next(c for c in cpu_cases(puzzle) if min(c.sizes.values()) > 4)
+        case = replace(large, family=HARD[name], dtype="bfloat16", layout="padded")
+        shown = plainest(puzzle, source, [case], runner).case
+        assert is_everyday(shown), failure
+        assert dict(shown.sizes) == sizes, failure
+        assert runner.simulated <= MOST_RUNS
+        for kernel, right in ((source, False), (solution(name), True)):
+            (outcome,) = Candidate(puzzle, kernel, runner).simulate([prepare(puzzle, shown)])
+            assert outcome.right is right
+
+
+def test_of_harder_cases_the_least_hard_stays_with_nothing_else_special(runner):
+    source = changed(solution("row_softmax"), "tl.exp(x - m_i)", "tl.exp(x)")
+    case = next(c for c in cpu_cases(ROW) if c.family == NORMAL and c.sizes["N"] > 3)
+    hard = [replace(case, family=f, dtype="float16", layout="padded") for f in (lowest, chunk_pairs, negative)]
+    shown = plainest(ROW, source, hard, runner).case
+    assert (shown.family, shown.dtype, shown.layout, dict(shown.sizes)) == (
+        *(negative, "float32", "contiguous"),
+        {"M": 1, "N": 3},
+    )
+
+
+def test_many_chunks_shrink_with_their_tiles(runner):
+    puzzle = PUZZLES["online_softmax"]
+    source = changed(solution(puzzle.name), 'tl.where(m_new == float("-inf"), 0.0, m_new)', "m_new")
+    cases = [c for c in cpu_cases(puzzle) if c.family == chunk_pairs and c.meta["BLOCK_N"] > 2]
+    shown = plainest(puzzle, source, cases, runner).case
+    assert shown.meta["BLOCK_N"] == 2
+    assert shown.sizes["N"] <= 4
+
+
+def test_a_row_does_not_outgrow_the_tile_that_holds_it(runner):
+    source = changed(solution("row_softmax"), "p / l_i,", "p / l_i + tl.where(row > 1, 0.5, 0.0),")
+    case = next(c for c in ROW.cases if c.meta["BLOCK_N"] == 1 and c.sizes["M"] == 3)
+    shown = plainest(ROW, source, [case], runner).case
+    assert shown.meta["BLOCK_N"] >= shown.sizes["N"]
+
+
+def test_the_card_shows_the_inputs_of_the_plainest_case(runner):
+    source = changed(solution("row_softmax"), "tl.exp(x - m_i)", "tl.exp2(x - m_i)")
+    failure = judge(ROW, source, runner).failure
+    (x,) = failure.mismatch.inputs
+    assert (x.tensor, x.rows, x.columns) == ("x_ptr", (0,), (0, 1, 2))
+    assert (x.values == prepare(ROW, failure.case).tensors["x_ptr"].numpy()).all()
+
+
+def test_the_card_says_what_is_special_about_a_harder_case(runner):
+    source = changed(solution("row_softmax"), "p = tl.exp(x - m_i)", "p = tl.exp(x)")
+    assert "with ordinary values it is right" in judge(ROW, source, runner, diagnose=False).failure.message
