@@ -27,7 +27,7 @@ def reference(case: Case, inputs: Tensors) -> Tensors:
 
 PUZZLE = gradient(
     __file__,
-    notebook="09_two_loops_back",
+    notebook="10_training",
     points=5,
     reads={
         **dict.fromkeys(("q", "do", "lse", "delta"), 1),

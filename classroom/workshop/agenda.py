@@ -3,6 +3,7 @@
 The front matter of a notebook's source says what the notebook takes; `make sync` copies it into the notebook's metadata, under `WORKSHOP`:
 
     teaching, exercise   minutes for each puzzle: before its stub, and writing it
+    reading              minutes for a notebook without a puzzle; run sheets leave it out
     needs                the notebook that has to come before; null for the first
     shown                puzzles that a class may watch instead of writing, when time is short
     optional             whether the main road passes this notebook by
@@ -47,10 +48,11 @@ class Lesson:
     late: Mapping[str, int]
     shown: tuple[str, ...] = ()
     optional: bool = False
+    reading: int = 0
 
     @property
     def minutes(self) -> int:
-        return sum(self.teaching.values()) + sum(self.exercise.values())
+        return self.reading + sum(self.teaching.values()) + sum(self.exercise.values())
 
 
 @dataclass(frozen=True)

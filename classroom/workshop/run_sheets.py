@@ -13,10 +13,10 @@ KINDS = {"teaching": "you teach", "exercise": "they write", "demonstration": "yo
 HEAD = f"""\
 # Run sheets
 
-`make sync` makes this page from the minutes in the notebooks (the front matter of `notebooks/src/*.md`), so do not edit it. For another
-length, run `python -m classroom agenda --minutes 120`, which also prints what to ask, what to say last and what to leave out when you are
-late. The [notes](notes/) have the same for each notebook. A demonstration takes {DEMONSTRATION} minutes: ask the question, play the film, say the
-sentence to keep. It is the first thing to leave out when you are late.
+`make sync` makes this page from the front matter of `notebooks/src/*.md`. For another length, run
+`python -m classroom agenda --minutes 120`, which also prints what to ask, what to say last and what to leave out. The [notes](notes/) have
+the same for each notebook. In a demonstration ({DEMONSTRATION} minutes) you ask the question, play the film and say the sentence to keep. If you
+are late, drop demonstrations first.
 """
 
 
@@ -57,7 +57,7 @@ def minutes_of(course: Sequence[Lesson]) -> str:
     """The minutes that the sheets are made from."""
     lines = ["## What each notebook takes", "", "| notebook | you teach | they write |", "|---|---:|---:|"]
     for lesson in course:
-        teaching, exercise = sum(lesson.teaching.values()), sum(lesson.exercise.values())
+        teaching, exercise = lesson.reading + sum(lesson.teaching.values()), sum(lesson.exercise.values())
         lines.append(f"| {lesson.title}{' (optional)' * lesson.optional} | {teaching} | {exercise} |")
     return "\n".join(lines) + "\n"
 

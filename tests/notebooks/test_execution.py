@@ -19,7 +19,7 @@ from classroom.workshop.executed import fill_in
 from tools import sync
 
 ROOT = Path(__file__).resolve().parents[2]
-NOTEBOOKS = sorted({puzzle.notebook for puzzle in LADDER})
+NOTEBOOKS = sorted(path.stem for path in (ROOT / "notebooks" / "src").glob("*.md"))
 REPORT = """\
 import json
 _verdicts = [v for _, v in sorted(Out.items()) if hasattr(v, "gates") and hasattr(v, "status")]
@@ -112,6 +112,6 @@ def test_one_notebook_runs_as_shipped_and_with_its_solution() -> None:
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_with_solutions_on_a_gpu(name: str) -> None:
     verdicts = execute(solved(name))
-    assert verdicts
+    assert {puzzle for puzzle, *_ in verdicts} == {puzzle.name for puzzle in puzzles_of(name)}
     for _, status, gates in verdicts:
         assert (status, gates["gpu"]) == ("passed", "passed")
