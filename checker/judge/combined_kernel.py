@@ -14,12 +14,14 @@ from checker.judge.launches import Prepared
 from checker.judge.likeness import Behaviour, behaviour
 from checker.judge.outcome import Outcome, in_spite_of_stops, judged
 from checker.judge.runner import Runner
-from checker.misconceptions import Misconception
-from checker.puzzle import Puzzle
+from checker.misconceptions import Misconception, bank
+from checker.puzzle import Case, Puzzle
 from checker.simulator.trace import SimulateOptions
 from checker.submission.kernel import KernelSource, Piece
 
 WHICH = "WHICH_MISCONCEPTION"
+FEW_PARTS = 4
+"""To load the whole bank takes 0.1 to 0.4 s, which so few kernels are not worth."""
 
 
 @lru_cache(64)
@@ -67,12 +69,12 @@ class BankRuns:
 
     def __init__(self, puzzle: Puzzle) -> None:
         self.puzzle = puzzle
-        self._behaviours: LRUCache[tuple[str, str, str], Behaviour] = LRUCache(MOST_REMEMBERED)
+        self._behaviours: LRUCache[tuple[str, Case, str], Behaviour] = LRUCache(MOST_REMEMBERED)
         self._lock = threading.Lock()
 
     def behaviours(self, runner: Runner, tasks: Sequence[Task]) -> Iterator[Behaviour]:
         """What each misconception's kernel does in its case, in order. It runs only if it has not run before."""
-        keys = [(m.name, prepared.case.name, repr(prepared.config)) for m, prepared in tasks]
+        keys = [(m.name, prepared.case, repr(prepared.config)) for m, prepared in tasks]
         with self._lock:
             remembered = [self._behaviours.get(key) for key in keys]
         arriving = self.run(runner, [task for task, past in zip(tasks, remembered, strict=True) if past is None])
@@ -88,11 +90,16 @@ class BankRuns:
             yield past
 
     def run(self, runner: Runner, tasks: Sequence[Task]) -> Iterator[Outcome]:
-        """One outcome per task, in order. A kernel that does not run to its end does not stop the next."""
+        """One outcome per task, in order. A kernel that does not run to its end does not stop the next.
+
+        The combined kernel has either few parts or the whole bank, which a runner loads once for a verdict.
+        """
+        parts = tuple(dict.fromkeys(m for m, _ in tasks))
+        wrong = parts if len(parts) <= FEW_PARTS else bank(self.puzzle.name)
+        number = {m.name: i for i, m in enumerate(wrong)}
 
         def run(left: Sequence[Task]) -> Iterator[Outcome]:
-            wrong = tuple(dict.fromkeys(m for m, _ in left))
-            launches = [replace(p.launch, meta={**p.launch.meta, WHICH: wrong.index(m)}) for m, p in left]
+            launches = [replace(p.launch, meta={**p.launch.meta, WHICH: number[m.name]}) for m, p in left]
             source = combined_kernel(wrong, self.puzzle.parameters, frozenset(launches[0].meta))
             results = runner.simulate(source, launches, SimulateOptions(together=True))
             for (_, prepared), result in zip(left, results, strict=False):
@@ -107,8 +114,8 @@ _RUNS: dict[str, BankRuns] = {}
 
 
 def bank_runs(puzzle: Puzzle) -> BankRuns:
-    """The runs that this process remembers of a puzzle's bank."""
-    runs = _RUNS.get(puzzle.name)
-    if runs is None or runs.puzzle is not puzzle:
-        runs = _RUNS[puzzle.name] = BankRuns(puzzle)
+    """The runs that this process remembers of a puzzle's bank, whichever of its cases the puzzle is tried on."""
+    runs, without_cases = _RUNS.get(puzzle.name), replace(puzzle, cases=())
+    if runs is None or runs.puzzle != without_cases:
+        runs = _RUNS[puzzle.name] = BankRuns(without_cases)
     return runs

@@ -69,12 +69,12 @@ def read(page: Path, puzzle: str) -> tuple[Misconception, ...]:
     return tuple(_misconception(entry, puzzle, kernel, names) for entry in sorted(entries, key=lambda e: e.name))
 
 
-def quick(puzzle: Puzzle, names: Collection[str] | None = None) -> Puzzle:
-    """The puzzle with few cases: its smallest, and those with `names`, by default the ones that expose its wrong kernels."""
+def quick(puzzle: Puzzle, names: Collection[str] | None = None, smallest: int = SMALLEST) -> Puzzle:
+    """The puzzle with few cases: its `smallest`, and those with `names`, by default the ones that expose its wrong kernels."""
     wanted = {wrong.seen_in for wrong in bank(puzzle.name)} if names is None else set(names)
     cases = [case for case in puzzle.cases if "cpu" in case.devices]
-    smallest = sorted(cases, key=lambda case: prod(case.sizes.values()))[:SMALLEST]
-    wanted |= {case.name for case in smallest}
+    by_size = sorted(cases, key=lambda case: prod(case.sizes.values()))
+    wanted |= {case.name for case in by_size[:smallest]}
     return replace(puzzle, cases=tuple(case for case in cases if case.name in wanted))
 
 

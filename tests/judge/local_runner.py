@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import cast
 
 import torch
+from cachetools import LRUCache, cachedmethod
+from triton import JITFunction
 
 from checker.compiler import CompileRequest, CompileResult
 from checker.judge.runner import RunResult
@@ -25,20 +27,26 @@ class LocalRunner:
     def __init__(self, directory: Path, compiles: bool = True) -> None:
         self.directory, self.compiles = directory, compiles
         self.simulated = 0
+        self.loaded: LRUCache[str, JITFunction] = LRUCache(16)
+
+    @cachedmethod(lambda self: self.loaded, key=lambda self, kernel: kernel.source)
+    def load(self, kernel: KernelSource) -> JITFunction:
+        """The kernel, whose module is imported once: a verdict runs it dozens of times."""
+        return load_kernel(kernel, self.directory)
 
     def compile(
         self, kernel: KernelSource, requests: Sequence[CompileRequest], *, aside: bool = False
     ) -> Iterator[CompileResult]:
         from checker.compiler import compile_kernel
 
-        function = load_kernel(kernel, self.directory) if self.compiles else None
+        function = self.load(kernel) if self.compiles else None
         for request in requests:
             yield compile_kernel(function, request) if function is not None else CompileResult(request, ok=True)
 
     def simulate(
         self, kernel: KernelSource, launches: Sequence[Launch], options: SimulateOptions
     ) -> Iterator[RunResult]:
-        function = load_kernel(kernel, self.directory)
+        function = self.load(kernel)
         copies = [replace(one, arguments={k: copied(v) for k, v in one.arguments.items()}) for one in launches]
         traces = (
             simulate_together(function, copies, 10.0)
