@@ -49,6 +49,7 @@ from checker.view import display
 from checker.view.banks import Banks
 from checker.view.formats import size
 from checker.view.memory_levels import H100, memory_levels
+from checker.view.online_steps import online_steps as online_steps
 from checker.view.panel import Cell, Panel
 from checker.view.plots import Plot, Subplot, curves_plot, levels_plot, scaling_plot, traffic_plot
 
@@ -154,8 +155,8 @@ def timed(name: str, sizes: Sequence[Sizes], dtype: str = "") -> list[float] | N
 def memory_hierarchy(name: str = "", sizes: Sizes | None = None) -> Plot:
     """The memories of an H100: the size, bandwidth and latency of each, with sources.
 
-    With a puzzle's `name`, marks show the bytes of all tensors at these `sizes`, and the bytes that one program loads and stores
-    within the budget: ``memory_hierarchy("row_softmax", {"M": 4096, "N": 1024, "BLOCK_N": 1024})``. No tensors are allocated.
+    With a puzzle's `name`, marks show the bytes of all tensors at these `sizes`, and the bytes that one program may load:
+    ``memory_hierarchy("row_softmax", {"M": 4096, "N": 1024, "BLOCK_N": 1024})``. No tensors are allocated.
     """
     if not name:
         return memory_levels()
@@ -165,7 +166,11 @@ def memory_hierarchy(name: str = "", sizes: Sizes | None = None) -> Plot:
         launch = without_numbers(puzzle, case)
     tensors = [value for value in launch.arguments.values() if isinstance(value, torch.Tensor)]
     moved, programs = allowed_bytes(puzzle, case), math.prod(launch.grid)
-    marks = [("one program", moved // programs), ("all tensors", sum(t.numel() * t.element_size() for t in tensors))]
+    loaded = sum(allowance.loaded for allowance in puzzle.budget(case).values())
+    marks = [
+        ("one program loads", loaded // programs),
+        ("all tensors", sum(t.numel() * t.element_size() for t in tensors)),
+    ]
     seconds = moved / H100[-1].bandwidth
     caption = f"{puzzle.kernel} moves {size(moved)} in {count(programs, 'program')}. At HBM's bandwidth that takes {duration(seconds)}."
     return memory_levels(marks, caption)

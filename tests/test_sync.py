@@ -95,7 +95,7 @@ class TestNotebooks:
     def test_ids_of_other_cells_survive_an_insertion(self, course: Path) -> None:
         source = course / "notebooks/src/01_row_softmax.md"
         before = [cell.id for cell in sync.notebook(source, course, sync.made(course)).cells]
-        source.write_text(source.read_text().replace("## On paper", "A word more.\n\n\n## On paper"))
+        source.write_text(source.read_text().replace("## How few bytes?", "A word more.\n\n\n## How few bytes?"))
         after = [cell.id for cell in sync.notebook(source, course, sync.made(course)).cells]
         assert len(after) == len(before) + 1
         assert len(set(before) - set(after)) <= 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from checker.course import LADDER
 from checker.verbs.progress_file import Progress
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
-ASKED = re.compile(r"predicted\(\\\"(.+?)\\\", prediction")
+ASKED = re.compile(r'predicted\(\s*"([^"]+)",\s*prediction,')
 LATER = 2  # notebooks
 
 
@@ -29,4 +30,5 @@ def due(saved: Progress) -> list[tuple[str, str]]:
 def _questions(notebook: str) -> list[str]:
     """The names of a notebook's predictions, in order; none where the file was moved."""
     path = NOTEBOOKS / f"{notebook}.ipynb"
-    return ASKED.findall(path.read_text("utf-8")) if path.exists() else []
+    cells = json.loads(path.read_text("utf-8"))["cells"] if path.exists() else []
+    return [name for cell in cells for name in ASKED.findall("".join(cell["source"]))]

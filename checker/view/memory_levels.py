@@ -98,7 +98,7 @@ def _level(level: Level, y: float) -> Markup:
 
 
 def _size(amount: int) -> str:
-    for unit, scale in (("GB", 10**9), ("MB", 2**20), ("kB", 2**10)):
+    for unit, scale in (("GB", 10**9), ("MiB", 2**20), ("KiB", 2**10)):
         if amount >= scale:
             return f"{amount / scale:g} {unit}"
     return f"{amount} B"

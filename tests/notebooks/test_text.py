@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -55,7 +56,7 @@ def test_a_learners_predictions_do_not_overwrite_each_other() -> None:
     names: list[str] = []
     for path in SOURCES:
         text = path.read_text("utf-8")
-        recorded = re.findall(r"^predicted\(\"([^\"]+)\", prediction, ", text, re.MULTILINE)
+        recorded = re.findall(r"^predicted\(\s*\"([^\"]+)\",\s*prediction,", text, re.MULTILINE)
         assert len(recorded) == len(re.findall(r"^prediction = ", text, re.MULTILINE)), path.name
         names += recorded
     assert names
@@ -72,3 +73,21 @@ def test_the_solution_is_not_given_away() -> None:
         kernel = [line for line in lines if re.search(r"\w", line) and not line.startswith("#")]
         assert kernel
         assert [line for line in kernel if line in code] == [], puzzle.name
+
+
+def test_a_learner_writes_after_at_most_ten_cells() -> None:
+    """From the top of a notebook to its first stub, and from the check of one puzzle to the stub of the next."""
+    for puzzle in LADDER:
+        if puzzle.notebook > "04":
+            continue
+        cells = json.loads((ROOT / f"notebooks/{puzzle.notebook}.ipynb").read_text("utf-8"))["cells"]
+        stub = next(i for i, cell in enumerate(cells) if cell["id"] == f"stub-{puzzle.name}")
+        checks = [i for i, cell in enumerate(cells[:stub]) if "".join(cell["source"]).startswith("check(")]
+        before = stub - checks[-1] - 1 if checks else stub
+        assert before <= 10, f"{puzzle.notebook}: {before} cells before the stub of {puzzle.name}"
+
+
+def test_a_learner_launches_every_kernel_on_tensors_of_their_own() -> None:
+    for puzzle in LADDER:
+        text = (ROOT / f"notebooks/src/{puzzle.notebook}.md").read_text("utf-8")
+        assert f"\n{puzzle.kernel}[" in text or puzzle.notebook > "04", puzzle.kernel

@@ -33,12 +33,14 @@ def optional(source: Path) -> bool:
 
 
 def taught_before(puzzle: Puzzle) -> str:
-    """The prose a learner has read before checking the kernel: earlier notebooks that are not optional, and this one up to the check."""
+    """The prose a learner has read before the kernel has to be right: earlier notebooks that are not optional, and of this one
+    what is above the first check or the first hint, whichever is later. (Sections between the two explain a failed check.)"""
     prose_so_far = ""
     for source in SOURCES:
         text = source.read_text("utf-8")
         if source.stem == puzzle.notebook:
-            return prose_so_far + FENCE.sub("", text.split(f"```python\ncheck({puzzle.kernel})\n```")[0])
+            until = max(text.index(f"```python\n{verb}({puzzle.kernel})\n```") for verb in ("check", "hint"))
+            return prose_so_far + FENCE.sub("", text[:until])
         if not optional(source):
             prose_so_far += FENCE.sub("", text)
     raise AssertionError(f"{puzzle.name} has no notebook")

@@ -116,7 +116,7 @@ class TestFigures:
     def test_the_picture_of_memories_marks_a_kernels_bytes(self):
         assert "HBM: 80 GB, 3.35 TB/s, 834 cycles away" in lab.memory_hierarchy().alt
         alt = lab.memory_hierarchy("row_softmax", {"M": 1 << 20, "N": 4096, "BLOCK_N": 4096}).alt
-        assert "one program: 32,768 B." in alt
+        assert "one program loads: 16,384 B." in alt
         assert "all tensors: 34.4 GB." in alt
         assert "At HBM's bandwidth that takes 10.26 ms." in alt
 
