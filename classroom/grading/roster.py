@@ -33,20 +33,19 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 WORDS: Mapping[str, tuple[str, ...]] = {
     "identifier": ("identificador", "identifiant"),
     "full name": ("vollständiger name", "nombre completo", "nom complet"),
-    "email address": (
-        *("e-mail-adresse", "dirección de correo", "dirección email", "correo electrónico"),
-        *("adresse de courriel", "adresse e-mail"),
-    ),
-    "id number": ("id-nummer", "matrikelnummer", "número de id", "numéro d'identification", "numéro d’identification"),
+    "email address": ("e-mail-adresse", "dirección de correo", "adresse de courriel"),
+    "id number": ("id-nummer", "matrikelnummer", "número de id", "numéro d'identification"),
+    "username": ("anmeldename", "nombre de usuario", "nom d'utilisateur"),
     "grade": ("bewertung", "calificación", "note"),
-    "maximum grade": ("bestwertung", "calificación máxima", "calificación más alta", "note maximale", "note maximum"),
+    "maximum grade": ("bestwertung", "calificación máxima", "note maximale"),
     "first name": ("vorname", "nombre", "prénom"),
     "last name": ("nachname", "apellido(s)", "apellidos", "nom", "nom de famille"),
     "group": ("gruppe", "grupo", "groupe"),
+    "groups": ("gruppen", "grupos", "groupes"),
 }
-"""Moodle's heads in English, each in German, Spanish and French."""
+"""Moodle's heads in English, each in German, Spanish and French as its language packs have them (June 2026)."""
 _ENGLISH = {word: english for english, words in WORDS.items() for word in words}
-_PARTICIPANT = re.compile(r"(?:Participant|Teilnehmer/in|Participante) ?(\d+)")
+_PARTICIPANT = re.compile(r"(?:Participant|Teilnehmer[/*:]in|Participante) ?(\d+)")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 _ROWS_OF_PLATFORMS = ("points possible", "student, test", "student test")
 
@@ -182,7 +181,7 @@ def read_table(path: Path) -> Table:
         del rows[0]
     if not rows:
         raise RosterError(f"{path} is empty")
-    heads = [unicodedata.normalize("NFC", head.strip().casefold()) for head in rows[0]]
+    heads = [unicodedata.normalize("NFC", head.strip().casefold()).replace("’", "'") for head in rows[0]]
     return Table([_ENGLISH.get(head, head) for head in heads], rows, separator)
 
 

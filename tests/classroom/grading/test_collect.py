@@ -158,6 +158,9 @@ def test_rosters_are_read_as_spreadsheets_save_them(tmp_path: Path) -> None:
         ('ID;"Vollständiger Name";E-Mail-Adresse;Bewertung\nTeilnehmer/in 7;"Zoë Müller";z@x.edu;\n', "utf-8"),
         ('Identificador,"Nombre completo","Dirección de correo"\n"Participante 7",Zoë Müller,z@x.edu\n', "utf-8"),
         ('Identifiant,"Nom complet","Adresse de courriel"\n"Participant 7",Zoë Müller,z@x.edu\n', "cp1252"),
+        ("ID;Vollständiger Name;E-Mail-Adresse\nTeilnehmer*in 7;Zoë Müller;z@x.edu\n", "utf-8"),
+        ("Nom d’utilisateur,Prénom,Nom de famille,Adresse de courriel\n7,Zoë,Müller,z@x.edu\n", "cp1252"),
+        ("Nombre de usuario,Nombre,Apellido(s),Dirección de correo\n7,Zoë,Müller,z@x.edu\n", "utf-8"),
     ):
         (tmp_path / "roster.csv").write_bytes(head.encode(encoding))
         (person,) = read_roster(tmp_path / "roster.csv").people
