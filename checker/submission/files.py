@@ -6,7 +6,7 @@ import io
 import os
 import stat
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -61,7 +61,7 @@ def entries(path: Path) -> Iterator[Entry]:
     if not path.exists():
         raise FileNotFoundError(f"there is no file or folder called {path}")
     if path.is_dir():
-        yield from islice(_folder(path.resolve(), "", 0), MAX_LISTED)
+        yield from _folder(path.resolve(), "", 0)
     elif path.suffix.lower() == ".zip":
         yield from zip_on_disk(path)
     else:
@@ -88,9 +88,20 @@ def _folder(folder: Path, prefix: str, depth: int) -> Iterator[Entry]:
         if entry.is_symlink():
             yield Entry(name, problem=LINK, reason="unsafe")
         elif entry.is_dir(follow_symlinks=False):
-            yield from [Entry(name)] if skipped(entry.name) else _folder(folder / entry.name, name, depth + 1)
+            inside = [Entry(name)] if skipped(entry.name) else _folder(folder / entry.name, name, depth + 1)
+            yield from inside if depth else _bounded(inside, name)  # a class has a folder for each learner
         else:
             yield _on_disk(folder / entry.name, name)
+
+
+def _bounded(listed: Iterable[Entry], name: str) -> Iterator[Entry]:
+    for n, entry in enumerate(listed):
+        if n == MAX_LISTED:
+            yield Entry(
+                name, problem=f"more than {MAX_LISTED} files are here: the rest was not read", reason="too_large"
+            )
+            return
+        yield entry
 
 
 def _on_disk(path: Path, name: str) -> Entry:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
 from collections.abc import Callable, Iterable
 
@@ -48,7 +49,7 @@ def _puzzle(puzzle: PuzzleResult, hide: Callable[[str], str]) -> PuzzleResult:
     if source is not None:  # its text may name anybody, and its hash would recognise it
         source = Source(file=_file(source.file), cell=source.cell, line=source.line)
     unreached = tuple(replace(one, condition=hide(one.condition)) for one in puzzle.unreached)
-    return replace(puzzle, gates=gates, unreached=unreached, source=source)
+    return replace(puzzle, gates=gates, unreached=unreached, source=source, verdict="")  # the key is a hash of it, too
 
 
 def _file(name: str) -> str:
@@ -66,16 +67,23 @@ def _hider(submission: Submission, everyone: frozenset[str]) -> Callable[[str], 
     files = [one.file for one in submission.files] + [one.file for one in submission.unread]
     files += [puzzle.source.file for puzzle in submission.puzzles if puzzle.source is not None]
     names |= {part for file in files for part in (file, *file.split("/"))}
-    longest = sorted((name for name in names if len(name) > 2), key=len, reverse=True)
+    longest = sorted(filter(_telling, names), key=len, reverse=True)
     own = re.compile("|".join([r"\S+@\S+", *map(re.escape, longest)]), re.IGNORECASE)
 
     def part(match: re.Match[str]) -> str:
-        return "…" if match[0].casefold() in everyone else match[0]
+        return "…" if match[0].casefold().strip("0123456789") in everyone else match[0]
 
     return lambda text: _PART.sub(part, own.sub("…", text))
 
 
+def _telling(word: str) -> bool:
+    """Whether a word is long enough to tell whose name it is. In Chinese a name has two letters."""
+    return len(word) > (2 if word.isascii() else 1)
+
+
 def _words_for(people: Iterable[Person]) -> frozenset[str]:
-    """The words in what people are called, casefolded."""
+    """The words in what people are called, each and all of them together, casefolded."""
     names = (name for who in people for name in (who.id, who.email.partition("@")[0], *who.logins, who.name))
-    return frozenset(word.casefold() for name in names for word in _PART.findall(name) if len(word) > 2)
+    words = [[word.casefold() for word in _PART.findall(name)] for name in names]
+    joined = ("".join(order) for some in words for order in (some, some[::-1]))
+    return frozenset(filter(_telling, itertools.chain(*words, joined)))

@@ -63,11 +63,18 @@ def collect(
     roster: Roster | None = None,
     assignment: str | None = None,
     settled: Mapping[str, str] | None = None,
+    aside: Path | None = None,
 ) -> tuple[Collected, dict[str, KernelSource]]:
-    """What a folder or a zip of a class holds, and the kernels by their hashes. Raises FileNotFoundError, SeveralAssignments."""
+    """What a folder or a zip of a class holds, and the kernels by their hashes; the folder `aside` in it is nobody's.
+
+    Raises FileNotFoundError, SeveralAssignments.
+    """
     found = [entry for entry in _below(path) if entry.name]
+    if aside is not None and aside.resolve().is_relative_to(path.resolve()):
+        own = f"{aside.resolve().relative_to(path.resolve())}/"
+        found = [entry for entry in found if not entry.name.startswith(own)]
     names = [entry.name for entry in found if not entry.problem or entry.reason == "empty"]
-    metadata = next((e for e in found if e.name.rpartition("/")[2] == GRADESCOPE and not e.problem), None)
+    metadata = next((e for e in found if GRADESCOPE.fullmatch(e.name) and not e.problem), None)
     text = metadata.read(8 << 20).decode("utf-8", "replace") if metadata is not None else ""
     visible = [name for name in names if not skipped(name.split("/")[0])]
     layout = layout_of(visible, path.resolve().name, text, [p.name for p in puzzles])
@@ -144,7 +151,8 @@ class Collector:
                 break
 
     def _add(self, entry: Entry, place: Place, handed: _Handed) -> None:
-        if self.layout.name == "nbgrader" and place.file.rpartition("/")[2] == TIMESTAMP and not entry.problem:
+        stamp = place.file.count("/") == 1 and place.file.endswith(f"/{TIMESTAMP}")  # any deeper is the learner's
+        if self.layout.name == "nbgrader" and stamp and not entry.problem:
             self._timestamp(entry, handed)
             return
         reason, message, data = entry.reason, entry.problem, b""
@@ -223,7 +231,7 @@ class Collector:
             handed.unread.append(_unread(TIMESTAMP, "time", f"when it was handed in cannot be read: {text}"))
 
     def collection(self, source: str) -> tuple[Collected, dict[str, KernelSource]]:
-        """Raises RosterError for somebody who is settled and not on the roster."""
+        """Raises TableError for somebody who is settled and not on the roster."""
         learners = {person.id: Learner(person=person, on_roster=True, returned_as="") for person in self.roster.people}
         others = dict[str, Learner]()
         layout = self.layout.name

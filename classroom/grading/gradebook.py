@@ -1,39 +1,15 @@
-"""Grade books: the one that Canvas or Moodle exported, filled in, and a plain table. Cells are escaped against formula injection."""
+"""Grade books: the one that Canvas or Moodle exported, filled in, and a plain table."""
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from checker.api.grading import Person, Result
-from classroom.grading.roster import Match, Roster, RosterError, Table, participant, read_table
-
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-
-
-class GradeBookError(ValueError):
-    """The file cannot be filled in as a grade book; the message says why."""
-
-
-def guarded(text: str) -> str:
-    """A cell that no spreadsheet reads as a formula. Numbers stay numbers."""
-    flat = " ".join(text.replace("\0", "").split()) if any(c in text for c in "\r\n\t\0") else text
-    if flat.lstrip().startswith(_FORMULA) and not re.fullmatch(r"-+|[+-]?\d+([.,]\d+)?", flat):
-        return f"'{flat}"
-    return flat
-
-
-def as_csv(rows: Sequence[Sequence[object]], separator: str = ",") -> str:
-    """Rows as CSV, each cell guarded."""
-    out = io.StringIO()
-    csv.writer(out, delimiter=separator, lineterminator="\n").writerows(
-        [[guarded(str(cell)) for cell in row] for row in rows]
-    )
-    return out.getvalue()
+from classroom.grading.roster import Match, Roster, participant
+from classroom.grading.tables import Table, TableError, as_csv, guarded, read_table
 
 
 def number(value: float) -> str:
@@ -52,18 +28,15 @@ def filled(book: Path, result: Result, column: str = "Tile by Tile") -> Filled:
     """Canvas's grade book or Moodle's worksheet with the scores of the class, scaled to the points that it gives the assignment.
 
     Rows of people who are ungraded, in doubt or not in the class keep what they have. Canvas's `column` is found by its name,
-    with or without the number behind it, or added. Raises FileNotFoundError, GradeBookError.
+    with or without the number behind it, or added. Raises FileNotFoundError, TableError.
     """
-    try:
-        table = read_table(book)
-    except RosterError as error:
-        raise GradeBookError(str(error)) from None
+    table = read_table(book)
     if "student" in table.heads and "id" in table.heads:
         notes = _canvas(table, result, column)
     elif table.column("identifier", "id") is not None and "grade" in table.heads:
         notes = _moodle(table, result)
     else:
-        raise GradeBookError(
+        raise TableError(
             f"{book} is neither Canvas's grade book (Student, ID, …) nor Moodle's worksheet (Identifier, …, Grade)"
         )
     return Filled(as_csv(table.rows, table.separator), tuple(notes))
@@ -81,7 +54,7 @@ def _canvas(table: Table, result: Result, column: str) -> list[str]:
     ]
     body, possible = [], most
     for row in table.rows[1:]:
-        if row[0].strip().casefold().startswith("points possible"):
+        if row[0].strip().casefold().startswith("points possible") and not row[table.heads.index("id")].strip():
             cell = row[at].strip() if len(row) > at else ""
             possible = _points(cell, column) if cell else most
             _set_cell(row, at, cell or number(most))
@@ -93,10 +66,10 @@ def _canvas(table: Table, result: Result, column: str) -> list[str]:
 
 
 def _points(cell: str, column: str) -> float:
-    """What an assignment is worth in Canvas. Raises GradeBookError."""
+    """What an assignment is worth in Canvas. Raises TableError."""
     points = _float(cell)
     if points <= 0:
-        raise GradeBookError(
+        raise TableError(
             f"{column} has {cell!r} as its points possible: choose the assignment's column with --column, "
             "or give it points in Canvas and export again"
         )

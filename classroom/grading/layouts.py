@@ -47,9 +47,11 @@ class Layout:
 _CANVAS = re.compile(
     r"(?P<name>[^\W_]+)(?P<late>_LATE)?_(?P<user>[0-9A-Za-z]+)_(?:(?P<attachment>\d+)_(?P<file>.+)|(?P<kind>text|link)\.html)"
 )
-_MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?P<kind>file|onlinetext)_?(?P<file>.*)")
+_MOODLE = re.compile(r"(?P<name>.+)_(?P<id>\d+)_assignsubmission_(?P<kind>file|onlinetext)_?(?P<file>.*)")
+_MOODLE_ID = re.compile(r"_\d+_assignsubmission_(file|onlinetext)")
 _RESUBMITTED = re.compile(r"(?P<stem>.+)-(?P<count>\d{1,2})(?P<suffix>\.\w+)?$")
-GRADESCOPE = "submission_metadata.yml"
+GRADESCOPE = re.compile(r"(assignment_\d+_export/)?submission_metadata\.yml")
+"""The metadata of a whole export. Any deeper is a file of a learner's."""
 TIMESTAMP = "timestamp.txt"
 
 
@@ -68,7 +70,8 @@ def layout_of(names: Sequence[str], root: str = "", gradescope: str = "", puzzle
     parts = [PurePosixPath(name).parts for name in names]
     if root == "submitted" or "submitted" in tops:
         return _nbgrader(parts, 0 if root == "submitted" else 1)
-    if any(p[-1] == TIMESTAMP and len(p) == 3 for p in parts):
+    stamped = {p[0] for p in parts if len(p) == 3 and p[-1] == TIMESTAMP}
+    if tops and _most(tops, stamped.__contains__):
         return _nbgrader(parts, 0)
     folders = sorted({p[0] for p in parts if len(p) > 1})
     prefix = _repository_prefix(folders, tops, root, parts)
@@ -110,8 +113,8 @@ def _resubmitted(file: str) -> tuple[str, int]:
 def _moodle(name: str) -> tuple[Place, ...]:
     top, _, rest = name.partition("/")
     found = _MOODLE.fullmatch(top)
-    if found is None:
-        return ()
+    if found is None or (rest and found["file"]) or (not rest and len(_MOODLE_ID.findall(top)) > 1):
+        return ()  # people choose their names and those of their files, and may write an id into them
     kind: Kind = "text" if found["kind"] == "onlinetext" else "file"
     file = rest or found["file"] or top
     returned = f"{found['name']}_{found['id']}_assignsubmission_file"

@@ -16,6 +16,13 @@ from checker.api.grading import Lateness
 
 _SUMMER = {"CEST": 2, "EEST": 3, "WEST": 1, "BST": 1, "EDT": -4, "CDT": -5, "MDT": -6, "PDT": -7, "PST": -8, "CST": -6}
 """Hours before UTC of zones that have no file of their own."""
+_MOST = 1e6
+_KINDS = {
+    bool: "true or false",
+    int: "a whole number, from 0",
+    float: "a number, from 0 to a million",
+    str: "a word in quotes, or a date with a time, such as 2026-11-20T23:59:00Z",
+}
 GATES = ("values", "memory", "traffic", "gpu")
 """The gates that are worth points."""
 
@@ -155,8 +162,8 @@ def _only(table: Mapping[str, Any], known: Any, where: str) -> None:
 def _numbers(table: Mapping[str, Any], known: Any, where: str) -> dict[str, float]:
     _only(table, known, f"[{where}]")
     for name, value in table.items():
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-            raise PolicyError(f"[{where}] {name} has to be a number, 0 or more, not {value!r}")
+        if type(value) not in (int, float) or not 0 <= value <= _MOST:
+            raise PolicyError(f"[{where}] {name} has to be a number, from 0 to a million, not {value!r}")
     return {name: float(value) for name, value in table.items()}
 
 
@@ -168,9 +175,8 @@ def _fields(table: Mapping[str, Any], kind: type[Attempts] | type[Late] | type[R
         if isinstance(value, datetime):  # TOML has times of its own
             value = value.isoformat()
         wanted = type(default[name])
-        number = wanted in (int, float)
-        right = type(value) in (int, float) if number else isinstance(value, wanted)
-        if not right or (number and value < 0):
-            raise PolicyError(f"[{where}] {name} cannot be {value!r}")
+        right = type(value) is wanted or (wanted is float and type(value) is int)
+        if not right or (wanted in (int, float) and not 0 <= value <= _MOST):
+            raise PolicyError(f"[{where}] {name} cannot be {value}: it is {_KINDS[wanted]}")
         fields[name] = value
     return fields

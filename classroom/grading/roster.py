@@ -5,8 +5,6 @@ A name belongs to a person as it is written, or else by likeness if it is the on
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
 import re
 import unicodedata
@@ -16,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checker.api.grading import Person
+from classroom.grading.tables import TableError, guarded, read_table
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "student_id", "sid", "identifier", "sis user id", "id number", "username", "github_username"),
@@ -30,28 +29,9 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     ),
 }
 """The names of each field, in lower case, the best first."""
-WORDS: Mapping[str, tuple[str, ...]] = {
-    "identifier": ("identificador", "identifiant"),
-    "full name": ("vollständiger name", "nombre completo", "nom complet"),
-    "email address": ("e-mail-adresse", "dirección de correo", "adresse de courriel"),
-    "id number": ("id-nummer", "matrikelnummer", "número de id", "numéro d'identification"),
-    "username": ("anmeldename", "nombre de usuario", "nom d'utilisateur"),
-    "grade": ("bewertung", "calificación", "note"),
-    "maximum grade": ("bestwertung", "calificación máxima", "note maximale"),
-    "first name": ("vorname", "nombre", "prénom"),
-    "last name": ("nachname", "apellido(s)", "apellidos", "nom", "nom de famille"),
-    "group": ("gruppe", "grupo", "groupe"),
-    "groups": ("gruppen", "grupos", "groupes"),
-}
-"""Moodle's heads in English, each in German, Spanish and French as its language packs have them (June 2026)."""
-_ENGLISH = {word: english for english, words in WORDS.items() for word in words}
 _PARTICIPANT = re.compile(r"(?:Participant|Teilnehmer[/*:]in|Participante) ?(\d+)")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
-_ROWS_OF_PLATFORMS = ("points possible", "student, test", "student test")
-
-
-class RosterError(ValueError):
-    """A table of people cannot be read; the message says what to do."""
+_TEST_STUDENTS = ("student, test", "student test", "test student")
 
 
 def normal(name: str) -> str:
@@ -93,17 +73,17 @@ class Roster:
 
         An id of the roster's own `platform` is somebody else's, however alike the names are, if it is not on the roster.
         In names of `files` a person's name may be followed by more: ``anna_final``. `settled` gives the ids of owners by
-        their best names, empty for nobody. Raises RosterError for an id that is not on the roster.
+        the cells with their best names, empty for nobody. Raises TableError for an id that is not on the roster.
         """
         settled = settled or {}
         if unknown := sorted({*settled.values()} - {*self._ids, ""}):
-            raise RosterError(f"nobody on the roster has the id {', '.join(unknown)}")
+            raise TableError(f"nobody on the roster has the id {', '.join(unknown)}")
         own = bool(self.platform) and self.platform == platform
         matches, alike = dict[tuple[str, ...], Match](), dict[tuple[str, ...], tuple[Person, ...]]()
         for names in dict.fromkeys(owners):
             found = self._named(names, own)
-            if names[0] in settled:
-                matches[names] = Match(self._ids.get(settled[names[0]]))
+            if (cell := guarded(names[0]).strip()) in settled:
+                matches[names] = Match(self._ids.get(settled[cell]))
             elif len(found) == 1:
                 matches[names] = Match(found[0])
             else:
@@ -154,50 +134,8 @@ def _names(person: Person) -> Iterable[str]:
 # ------------------------------------------------------------------------------------------------------------------- tables
 
 
-@dataclass(frozen=True)
-class Table:
-    """A CSV: its heads in lower case and English, its rows as they are (the heads among them), and what separates cells."""
-
-    heads: list[str]
-    rows: list[list[str]]
-    separator: str
-
-    def column(self, *names: str) -> int | None:
-        """The first column that has one of these heads."""
-        return next((self.heads.index(name) for name in names if name in self.heads), None)
-
-
-def read_table(path: Path) -> Table:
-    """A CSV as spreadsheets save it: with commas, semicolons or tabs, in UTF-8, UTF-16 or Windows' Latin. Raises RosterError."""
-    data = path.read_bytes()
-    try:
-        text = _decoded(data)
-        first = text.lstrip("\r\n").split("\n")[0]
-        separator = max(",;\t", key=first.count)
-        rows = [row for row in csv.reader(io.StringIO(text), delimiter=separator) if row]
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise RosterError(f"{path} cannot be read as a CSV: {error}. Save it as CSV in UTF-8") from None
-    if rows and rows[0][0].startswith("sep="):
-        del rows[0]
-    if not rows:
-        raise RosterError(f"{path} is empty")
-    heads = [unicodedata.normalize("NFC", head.strip().casefold()).replace("’", "'") for head in rows[0]]
-    return Table([_ENGLISH.get(head, head) for head in heads], rows, separator)
-
-
-def _decoded(data: bytes) -> str:
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return data.decode("utf-16")
-    if b"\0" in data[:200]:
-        return data.decode("utf-16-le" if data[1:2] == b"\0" else "utf-16-be")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return data.decode("cp1252")
-
-
 def read_roster(path: Path) -> Roster:
-    """Raises FileNotFoundError, and RosterError for a file without a column of names or ids."""
+    """Raises FileNotFoundError, and TableError for a file without a column of names or ids."""
     table = read_table(path)
     heads = table.heads
     columns = {field: [heads.index(n) for n in names if n in heads] for field, names in COLUMNS.items()}
@@ -205,15 +143,15 @@ def read_roster(path: Path) -> Roster:
     if "id" in heads and "student" in heads:  # Canvas: its own number, by which it names files
         columns["id"], platform = [heads.index("id")], "canvas"
     if not (columns["id"] or columns["email"] or columns["name"]):
-        raise RosterError(f"{path} needs a column called id, email or name; it has {', '.join(table.rows[0])[:200]}")
+        raise TableError(f"{path} needs a column called id, email or name; it has {', '.join(table.rows[0])[:200]}")
     people: dict[str, Person] = {}
     for row in table.rows[1:]:
         person = _person([*row, *[""] * (len(heads) - len(row))], columns)
         if person is None:
             continue
-        if person.id in people:
-            raise RosterError(f"{path} lists {person.id} twice")
-        people[person.id] = person
+        if _written(person.id) in people:
+            raise TableError(f"{path} lists {person.id} twice")
+        people[_written(person.id)] = person
         if _PARTICIPANT.fullmatch(row[columns["id"][0]].strip() if columns["id"] else ""):
             platform = "moodle"
     return Roster(people.values(), platform)
@@ -224,7 +162,7 @@ def read_matches(path: Path) -> dict[str, str]:
     table = read_table(path)
     name, identifier = table.column("handed_in"), table.column("id")
     if name is None or identifier is None:
-        raise RosterError(f"{path} needs the columns handed_in and id")
+        raise TableError(f"{path} needs the columns handed_in and id")
     wide = [[*row, *[""] * len(table.heads)] for row in table.rows[1:]]
     return {row[name].strip(): row[identifier].strip() for row in wide if row[name].strip()}
 
@@ -242,10 +180,10 @@ def _person(row: Sequence[str], columns: Mapping[str, Sequence[int]]) -> Person 
         return next((row[at] for at in columns[field] if row[at]), "")
 
     name = cell("name") or f"{cell('first')} {cell('last')}".strip()
-    if not any(row) or any(name.casefold().startswith(other) for other in _ROWS_OF_PLATFORMS):
-        return None
-    identifier = cell("id") or cell("email") or name
-    if not identifier:
+    identifier = cell("id") or cell("email")
+    points = name.casefold().startswith("points possible") and not identifier  # Canvas's row of what columns are worth
+    identifier = identifier or name
+    if points or not identifier or name.casefold() in _TEST_STUDENTS:
         return None
     logins = [row[at] for at in columns["login"] if row[at]]
     return Person(

@@ -44,7 +44,7 @@ from checker.api.grading import (
     write_atomically,
 )
 from classroom.grading import collect as collecting
-from classroom.grading.gradebook import GradeBookError, as_csv, name_of
+from classroom.grading.gradebook import name_of
 from classroom.grading.gradescope import write_results
 from classroom.grading.judging import (
     Engine,
@@ -61,9 +61,10 @@ from classroom.grading.keys import Setting, secret_id
 from classroom.grading.layouts import Layout, Place
 from classroom.grading.policy import Policy, PolicyError, read_policy
 from classroom.grading.records import Collected, Fault, StoredVerdict
-from classroom.grading.roster import Roster, RosterError, read_matches, read_roster
+from classroom.grading.roster import Roster, read_matches, read_roster
 from classroom.grading.score import score
 from classroom.grading.store import RunFolder
+from classroom.grading.tables import TableError, as_csv
 from classroom.grading.written import write_report
 
 DONE, BROKEN = 0, 3
@@ -116,8 +117,8 @@ def collect(
         roster = read_roster(roster_file) if roster_file else None
         settled = read_matches(match_file) if match_file else {}
         with Reader() as reader:
-            collected, sources = _collection(path, puzzles, reader, roster, assignment, settled)
-    except RosterError as error:
+            collected, sources = _collection(path, puzzles, reader, roster, assignment, settled, output)
+    except TableError as error:
         raise UsageError(str(error)) from None
     if not collected.learners:
         raise UsageError(f"{path} holds nothing that was handed in, and there is no roster")
@@ -136,10 +137,13 @@ def _collection(
     roster: Roster | None,
     assignment: str | None = None,
     settled: Mapping[str, str] | None = None,
+    aside: Path | None = None,
 ) -> tuple[Collected, dict[str, KernelSource]]:
     """Raises UsageError where `assignment` has to choose one of several."""
     try:
-        return collecting.collect(path, puzzles, reader, roster=roster, assignment=assignment, settled=settled)
+        return collecting.collect(
+            path, puzzles, reader, roster=roster, assignment=assignment, settled=settled, aside=aside
+        )
     except collecting.SeveralAssignments as error:
         raise UsageError(f"{error}, with --assignment NAME") from None
 
@@ -367,7 +371,7 @@ def report(run: Path, gradebook: Path | None, column: str, anonymous: bool, with
         written = write_report(
             folder, result, gradebook=gradebook, column=column, without_names=anonymous, with_films=with_films
         )
-    except GradeBookError as error:
+    except TableError as error:
         raise UsageError(str(error)) from None
     for line in written.lines:
         print(line)

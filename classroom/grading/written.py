@@ -25,7 +25,9 @@ from classroom.grading.gradebook import filled, name_of, scores_csv
 from classroom.grading.pages import class_page, learner_page
 from classroom.grading.records import Collected, described
 from classroom.grading.store import RunFolder
+from classroom.grading.tables import TableError
 
+_PARTS = ("learners", "feedback.zip", "results.json", "class.html", "scores.csv", "anonymous")
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
@@ -46,7 +48,7 @@ def write_report(
     without_names: bool = False,
     with_films: bool = False,
 ) -> Report:
-    """Write all of a report. Raises OSError, GradeBookError.
+    """Write all of a report. Raises OSError, TableError.
 
     Without names a report has no cards and films, which show a kernel as it was written.
     """
@@ -55,6 +57,8 @@ def write_report(
     report = Report()
     lines = report.lines
     if gradebook is not None:
+        if gradebook.name in _PARTS:
+            raise TableError(f"{gradebook} has the name of another part of the report: give it another name")
         book = filled(gradebook, result, column)
         write_atomically(target / gradebook.name, book.text)
         lines.append(f"{target / gradebook.name}: the grade book, ready to import")

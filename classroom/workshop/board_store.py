@@ -15,7 +15,7 @@ from typing import Any
 
 from checker.api.command_line import UsageError
 from checker.api.room import OPEN_FOR, Event, Message
-from classroom.grading.gradebook import guarded
+from classroom.grading.tables import guarded
 from classroom.workshop.join_code import digest, new_code, new_token
 from classroom.workshop.room import Learner
 

@@ -16,7 +16,8 @@ from classroom.cli import main
 from classroom.grading.collect import SeveralAssignments, collect
 from classroom.grading.layouts import layout_of
 from classroom.grading.records import Collected
-from classroom.grading.roster import Roster, RosterError, read_roster
+from classroom.grading.roster import Roster, read_roster
+from classroom.grading.tables import TableError
 from tests.classroom.grading.classes import (
     CANVAS_BOOK,
     VECTOR_ADD,
@@ -176,7 +177,7 @@ def test_rosters_of_platforms_are_read_and_other_files_are_refused(tmp_path: Pat
     ):
         assert [(one.id, one.name, one.email) for one in roster_of(tmp_path, text).people] == [person]
     for text in ("", "colour,shape\nred,round\n", "id\nanna\nanna\n"):
-        with pytest.raises(RosterError, match=r"empty|needs a column|twice"):
+        with pytest.raises(TableError, match=r"empty|needs a column|twice"):
             roster_of(tmp_path, text)
 
 
@@ -223,7 +224,7 @@ def test_a_name_that_is_like_one_person_s_is_theirs_and_any_other_is_in_doubt(tm
             "eve-oneil": 1,
             "zoe": 1,
         }
-        with pytest.raises(RosterError, match="nobody on the roster has the id 7"):
+        with pytest.raises(TableError, match="nobody on the roster has the id 7"):
             collect(folder, [VECTOR_ADD], reader, roster=roster, settled={"zoe": "7"})
 
 

@@ -17,13 +17,14 @@ from checker.sandbox import Sandbox
 from checker.submission.reader import Reader
 from classroom.grading.anonymous import anonymous
 from classroom.grading.collect import collect
-from classroom.grading.gradebook import GradeBookError, filled, guarded, number, scores_csv
+from classroom.grading.gradebook import filled, number, scores_csv
 from classroom.grading.judging import Local, judge_missing, tasks
 from classroom.grading.pages import class_page
 from classroom.grading.policy import Policy
 from classroom.grading.records import StoredVerdict
 from classroom.grading.score import score
 from classroom.grading.store import RunFolder
+from classroom.grading.tables import TableError, guarded
 from classroom.grading.written import write_report
 from tests.classroom.grading.classes import (
     CANVAS_BOOK,
@@ -95,7 +96,7 @@ def test_grade_books_of_canvas_and_moodle_are_filled_in(graded: RunFolder, tmp_p
         assert sheet.text == text.replace(",,100.00", ",35,100.00").replace(",", ";")
         assert sheet.notes[0].count(",") == 5, "three are not in the worksheet, each with a comma in the name"
     (tmp_path / "x.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(GradeBookError, match="neither Canvas"):
+    with pytest.raises(TableError, match="neither Canvas"):
         filled(tmp_path / "x.csv", graded.results)
 
 
@@ -107,7 +108,7 @@ def test_points_are_scaled_to_those_of_the_grade_book(graded: RunFolder, tmp_pat
     assert made.notes == ("scaled from 1 points to the 10 that Tile by Tile has in Canvas",)
     for cell in ("0", "(read only)"):
         (tmp_path / "none.csv").write_text(book.replace("Points Possible,,,,,1", f"Points Possible,,,,,{cell}"))
-        with pytest.raises(GradeBookError, match="--column"):
+        with pytest.raises(TableError, match="--column"):
             filled(tmp_path / "none.csv", graded.results)
 
 

@@ -138,7 +138,7 @@ def test_late_days_cost_what_the_policy_says(tmp_path: Path) -> None:
 def test_a_mistake_in_a_policy_is_refused_and_named(tmp_path: Path) -> None:
     for text, message in (
         ("[points]\nvalue = 3\n", "has no `value`"),
-        ("[points]\nvalues = -1\n", "0 or more"),
+        ("[points]\nvalues = -1\n", "from 0 to a million"),
         ("[points]\nvalues = 0\nmemory = 0\ntraffic = 0\ngpu = 0\n", "gives no gate anything"),
         ("[puzzles]\nsoftmax = 1\n", "has no `softmax`"),
         ('[attempts]\ncount = "first"\n', "best"),
