@@ -218,6 +218,15 @@ class _Wording:
             else "Keep the number in the type that it had before, and make it 64 bits wide, `.to(tl.int64)`, before it is multiplied.",
         )
 
+    def inf_born(self) -> tuple[str, str, str]:
+        operation = self.finding.operation or "an operation"
+        return (
+            f"{self.elements.capitalize()} of {self.tensor} became inf{self.example}; the first was made{self.where.removeprefix(',')} "
+            f"by `{operation}` out of finite numbers",
+            "",
+            "A division by zero, or a number too large for its type? float16 ends at 65,504.",
+        )
+
     def nan_born(self) -> tuple[str, str, str]:
         operation = self.finding.operation
         made = f"`{operation}`" if operation else "an operation"

@@ -30,7 +30,7 @@ from checker.view.panel import Panel
 
 PLAIN = SimulateOptions(traffic=False, races=False)
 FILMED = SimulateOptions(events=True, state=True)
-THOROUGH = SimulateOptions(explain_nan=True)
+THOROUGH = SimulateOptions(explain_nan=True, explain_inf=True)
 AT_ONCE = 10.0
 """Seconds of processor time that all programs of a launch get to run side by side."""
 MOST_LANES = 1 << 25

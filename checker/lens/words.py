@@ -21,6 +21,7 @@ WHAT = {
     "out_of_bounds_load": "load out of bounds",
     "out_of_bounds_store": "store out of bounds",
     "nan_born": "NaN",
+    "inf_born": "inf",
     "race_in_store": "race in one store",
     "unwritten": "elements never stored",
 }

@@ -22,6 +22,7 @@ from checker.simulator.operations.dot import Dot
 from checker.simulator.operations.elementwise import Elementwise
 from checker.simulator.operations.libdevice import Libdevice
 from checker.simulator.operations.shapes import Shapes
+from checker.simulator.trace import Order
 from checker.simulator.values import Handle, Pointer, merge_taint
 
 
@@ -52,11 +53,17 @@ def _refuse_custom_types(*_: Any, **__: Any) -> NoReturn:
     raise Unsupported("this fp8 format is not simulated. Use float8e5 or float8e4nv.")
 
 
+def _order(sem: Any, scope: Any) -> Order:
+    """What an atomic promises to other programs; one for its own thread block promises them nothing."""
+    orders: dict[str, Order] = {"ACQUIRE_RELEASE": "acq_rel", "ACQUIRE": "acquire", "RELEASE": "release"}
+    return "relaxed" if scope.name == "CTA" else orders.get(sem.name, "relaxed")
+
+
 class Primitives(Elementwise, Casts, Shapes, Dot, Libdevice, Descriptors):
     """The primitives that work alike for one program and for many side by side: `operations/`, and addresses."""
 
-    def __init__(self, nan_origin: Callable[[str], int] | None = None) -> None:
-        super().__init__(nan_origin)
+    def __init__(self, nan_origin: Callable[[str], int] | None = None, infs: bool = False) -> None:
+        super().__init__(nan_origin, infs)
         self.options = BuilderOptions()
         self.codegen_fns: dict[str, Callable[..., Any]] = {
             "min_dot_size": lambda lhs, rhs: (1, 1, 1),
@@ -70,6 +77,9 @@ class Primitives(Elementwise, Casts, Shapes, Dot, Libdevice, Descriptors):
 
     def create_barrier(self, *_: Any) -> None:
         self.memory.barrier()
+
+    def discarded(self) -> None:
+        """Nobody uses the result of the last operation."""
 
     def create_addptr(self, ptr: Handle, offset: Handle) -> Handle:
         steps = offset.data.astype(np.int64)
@@ -100,12 +110,15 @@ class Builder(Primitives):
 
     memory: Memory
 
-    def __init__(self, memory: Memory, nan_origin: Callable[[str], int] | None = None) -> None:
-        super().__init__(nan_origin)
+    def __init__(self, memory: Memory, nan_origin: Callable[[str], int] | None = None, infs: bool = False) -> None:
+        super().__init__(nan_origin, infs)
         self.memory = memory
         self.program = (0, 0, 0)
         self.grid = (1, 1, 1)
         self.printed: list[str] = []
+
+    def discarded(self) -> None:
+        self.memory.discarded()
 
     def create_get_program_id(self, axis: int) -> Handle:
         return Handle(np.int32(self.program[axis]), tl.int32)
@@ -128,16 +141,16 @@ class Builder(Primitives):
         if not np.asarray(condition.data).all():
             self.memory.findings.false_promise("tl.assume")
 
-    def create_atomic_rmw(self, op: Any, ptr: Handle, value: Handle, mask: Handle, *_: Any) -> Handle:
-        return self._atomic(op.name, ptr, value, mask)
+    def create_atomic_rmw(self, op: Any, ptr: Handle, value: Handle, mask: Handle, sem: Any, scope: Any) -> Handle:
+        return self._atomic(op.name, ptr, value, mask, _order(sem, scope))
 
-    def _atomic(self, name: str, ptr: Handle, value: Handle, mask: Handle) -> Handle:
+    def _atomic(self, name: str, ptr: Handle, value: Handle, mask: Handle, order: Order = "relaxed") -> Handle:
         if name == "FADD":
             self.lane_flops += int(np.count_nonzero(np.broadcast_to(mask.data, np.shape(ptr.data))))
-        return self.memory.atomic(name, ptr, value, mask)
+        return self.memory.atomic(name, ptr, value, mask, order)
 
-    def create_atomic_cas(self, ptr: Handle, expected: Handle, value: Handle, *_: Any) -> Handle:
-        return self.memory.atomic("CAS", ptr, value, None, expected)
+    def create_atomic_cas(self, ptr: Handle, expected: Handle, value: Handle, sem: Any, scope: Any) -> Handle:
+        return self.memory.atomic("CAS", ptr, value, None, _order(sem, scope), expected)
 
     def create_descriptor_reduce(
         self, kind: Any, descriptor: BlockHandle, value: Handle, offsets: Sequence[Handle]

@@ -16,7 +16,7 @@ WINDOW = 44
 """Argument number i starts at address i << 44. Arguments are 16 TiB apart, so no stray lane of one looks like another."""
 
 NOBODY, MANY = -1, -2
-"""In place of a program's linear id."""
+"""In place of a program's linear id, or of an interval of one program."""
 
 _NUMPY_VIEW: dict[torch.dtype, tuple[torch.dtype, Any]] = {
     torch.bfloat16: (torch.int16, ml_dtypes.bfloat16),
@@ -26,7 +26,7 @@ _NUMPY_VIEW: dict[torch.dtype, tuple[torch.dtype, Any]] = {
 
 
 class ShadowMemory:
-    """Which program stored, loaded or updated each element of one storage; NOBODY or MANY where it is not one program."""
+    """In which interval of `races` each element of one storage was stored, loaded or updated; NOBODY or MANY where it is not one."""
 
     def __init__(self, elements: int, itemsize: int) -> None:
         self.elements, self.itemsize = elements, itemsize
@@ -36,11 +36,6 @@ class ShadowMemory:
     @cached_property
     def stored(self) -> np.ndarray:
         return np.full(self.elements, NOBODY, np.int64)
-
-    @cached_property
-    def stored_in(self) -> np.ndarray:
-        """The interval between two barriers in which each element was last stored."""
-        return np.full(self.elements, -1, np.int64)
 
     @cached_property
     def loaded(self) -> np.ndarray:

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from checker.simulator import numerics
 from checker.simulator.access import Access
-from checker.simulator.device_tensor import MANY, DeviceTensor
+from checker.simulator.device_tensor import DeviceTensor
 from checker.simulator.location import Locator
 from checker.simulator.trace import EventKind, Finding, FindingKind, Guard
-from checker.simulator.values import Handle
+from checker.simulator.values import Handle, isinf, isnan
 
 SHOWN = 4
 """A finding lists at most this many elements."""
@@ -76,16 +75,13 @@ class Findings:
         outside = np.sort(access.offsets[access.outside])
         self.add("out_of_bounds_load" if kind == "load" else "out_of_bounds_store", access, outside, guard=guard)
 
-    def race(
-        self, kinds: tuple[EventKind, EventKind], access: Access, clash: np.ndarray, touched_by: np.ndarray
-    ) -> None:
+    def race(self, kinds: tuple[EventKind, EventKind], access: Access, clash: np.ndarray, linear: int | None) -> None:
         """Two programs touch the same elements, in an order that nothing fixes on a GPU.
 
-        `kinds` are what this program and the other one do. `clash` marks the valid lanes concerned, `touched_by` holds the
-        linear id of the other program for each valid lane.
+        `kinds` are what this program and the other one do. `clash` marks the valid lanes concerned, `linear` is the linear id of
+        the other program, or None where there are several.
         """
-        linear = int(touched_by[clash][0])
-        other = None if linear == MANY else self._program_id(linear)
+        other = None if linear is None else self._program_id(linear)
         self.add("race", access, np.sort(access.valid_offsets[clash]), accesses=kinds, other=other)
 
     def false_promise(self, promise: str, **more: Any) -> None:
@@ -117,11 +113,15 @@ class Findings:
                 self._undefined(part.taint.loads, access, offsets[reached])
         if value.nan_origins is not None:
             origins = access.valid_lanes(value.nan_origins)
-            origins = origins[origins > 0] - 1
-            if origins.size and numerics.is_float(np.asarray(stored).dtype):
-                origin = self._nan_origins.at(int(origins.min()))
-                reached_line, nan = self.locator.line(), access.valid_offsets[np.isnan(stored)]
-                self.add("nan_born", access, nan, line=origin.line, operation=origin.name, reached_line=reached_line)
+            self._born("nan_born", access, origins, isnan(stored))
+            self._born("inf_born", access, origins, isinf(stored))
+
+    def _born(self, kind: FindingKind, access: Access, origins: np.ndarray, lanes: np.ndarray) -> None:
+        """Operations made what these of the valid lanes store, if they have origins."""
+        known = origins[lanes & (origins > 0)]
+        if known.size:
+            origin, reached = self._nan_origins.at(int(known.min()) - 1), access.valid_offsets[lanes]
+            self.add(kind, access, reached, line=origin.line, operation=origin.name, reached_line=self.locator.line())
 
     def undefined_branch(self, loads: frozenset[int]) -> None:
         """An `if` or `while` depends on an undefined value."""

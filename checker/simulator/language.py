@@ -90,7 +90,7 @@ def _tiles_or_numbers(numbers: Callable[..., Any], tiles: Callable[..., Any]) ->
 class Language:
     """The meaning of a kernel's names and operators during one launch.
 
-    `on_undefined_branch` is called if an undefined value decides a branch, with the loads that left it undefined.
+    `on_branch` is called if a number decides a branch, with the loads that left it undefined.
     """
 
     range: Callable[..., Any] = Range
@@ -100,12 +100,12 @@ class Language:
         self,
         builder: Primitives,
         promises: Promises,
-        on_undefined_branch: Callable[[frozenset[int]], None],
+        on_branch: Callable[[frozenset[int]], None],
     ) -> None:
         self.builder = builder
         self.binding = Binding(builder)
         self.promises = promises
-        self.on_undefined_branch = on_undefined_branch
+        self.on_branch = on_branch
 
     def integer(self, tensor: Any) -> int:
         """A tensor as a whole number, for Python. Raises TypeError."""
@@ -134,6 +134,11 @@ class Language:
         if is_tensor(value) and np.ndim(handle_of(value).data):
             return self.binding.not_(value)
         return not value
+
+    def discarded(self, value: Any) -> None:
+        """A statement that is only a call, with this result."""
+        if is_tensor(value):
+            self.builder.discarded()
 
     def namespace(self, names: dict[str, Any]) -> dict[str, Any]:
         """A copy of a learner's globals with our language in place of Triton's."""
@@ -164,8 +169,8 @@ class Language:
             raise Unsupported(
                 f"a tile of {size} values is neither true nor false. Use tl.where to choose lane by lane, and & | ~ between masks."
             )
-        if handle.taint is not None and handle.taint.lanes.any():
-            self.on_undefined_branch(handle.taint.loads)
+        taint = handle.taint
+        self.on_branch(taint.loads if taint is not None and taint.lanes.any() else frozenset())
         return bool(np.asarray(handle.data))
 
     def patched(self, device: Call, reduce: Call, scan: Call) -> AbstractContextManager[None]:

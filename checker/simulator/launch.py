@@ -88,10 +88,10 @@ def simulate(
         *watchers,
     )
     memory = kinds.memory(locator, findings, observers)
-    builder = kinds.builder(memory, findings.nan_origin if options.explain_nan else None)
+    builder = kinds.builder(memory, findings.nan_origin if options.explain_nan else None, options.explain_inf)
     builder.grid = grid
     twins = None if launch.larger is None else Twins(launch.larger, locator, findings).follow(locator, memory, builder)
-    language = kinds.language(builder, Promises(findings.false_promise), findings.undefined_branch)
+    language = kinds.language(builder, Promises(findings.false_promise), memory.branch)
     conditions = Conditions()
     functions = RewrittenFunctions(locator, language, conditions)
     reductions = kinds.reductions(builder, functions)

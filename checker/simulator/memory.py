@@ -14,7 +14,7 @@ from checker.simulator.device_tensor import DeviceTensor, ShadowMemory
 from checker.simulator.findings import Findings
 from checker.simulator.location import Locator
 from checker.simulator.recorder import Observer
-from checker.simulator.trace import EventKind
+from checker.simulator.trace import EventKind, Order
 from checker.simulator.values import Handle, Taint, merge_taint
 
 
@@ -107,8 +107,26 @@ class Memory:
         access.tensor.viewed_as(values.dtype)[access.valid_offsets] = values
         self._written(access)
 
+    def discarded(self) -> None:
+        """Tell the observers that nobody uses the result of the last operation."""
+        for observer in self.observers:
+            observer.discarded()
+
+    def branch(self, undefined: frozenset[int]) -> None:
+        """A number decides a branch; these loads left it undefined."""
+        if undefined:
+            self.findings.undefined_branch(undefined)
+        for observer in self.observers:
+            observer.branch()
+
     def atomic(
-        self, op: str, ptr: Handle, value: Handle, mask: Handle | None, expected: Handle | None = None
+        self,
+        op: str,
+        ptr: Handle,
+        value: Handle,
+        mask: Handle | None,
+        order: Order = "acq_rel",
+        expected: Handle | None = None,
     ) -> Handle:
         """Read, change and write each lane's element, lane after lane. Returns what was there before.
 
@@ -116,6 +134,8 @@ class Memory:
         """
         access = resolve(self.tensors, ptr, mask)
         self._check("atomic", access)
+        for observer in self.observers:
+            observer.synchronise(access, order)
         self.barrier()
         operands = access.valid_lanes(np.asarray(value.data))
         self.findings.stored_value(access, value, mask, ptr, operands)

@@ -2,33 +2,71 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 import numpy as np
 
 from checker.simulator.access import Access
 from checker.simulator.device_tensor import MANY, NOBODY, ShadowMemory
 from checker.simulator.findings import Findings
 from checker.simulator.recorder import Observer
-from checker.simulator.trace import EventKind
+from checker.simulator.trace import EventKind, Order
+
+Clock = dict[int, int]
+"""For each program, by linear id, the last interval that has ended before something else begins."""
 
 
 class RaceDetector(Observer):
-    """Reports races to `findings`. Each storage's `shadow` keeps who touched its elements, and when.
+    """Reports races to `findings`. Each storage's `shadow` keeps the interval in which its elements were touched.
 
-    `interval` numbers the stretches between two barriers of a program: within one, a thread may load an element before
-    another thread stores it.
+    Intervals lie between two barriers of a program, and are numbered through the launch. Within one, a thread may load an element
+    before another thread stores it.
+
+    Programs run at the same time, but locks and counters order what they do: a program that releases an element by an atomic has
+    done everything before, for each program that acquires the element by an atomic and then decides a branch.
     """
 
     def __init__(self, findings: Findings) -> None:
         self.findings = findings
-        self.program = 0
         self.interval = 0
+        self.programs: list[int] = []
+        self.firsts: list[int] = []
+        """The first interval of each of these programs."""
+        self.released: dict[tuple[int, int], Clock] = {}
+        """What has been done when an element, of a storage, was released."""
+        self.before: Clock = {}
+        """What has been done before the running program goes on."""
+        self.acquired: list[Clock] = []
+        """What joins `before` with the next branch."""
 
     def start(self, program: int) -> None:
-        self.program = program
         self.interval += 1
+        self.programs.append(program)
+        self.firsts.append(self.interval)
+        self.before, self.acquired = {}, []
 
     def barrier(self) -> None:
         self.interval += 1
+
+    def discarded(self) -> None:
+        self.acquired = []
+
+    def branch(self) -> None:
+        for clock in self.acquired:
+            self.before |= {p: max(clock[p], self.before.get(p, 0)) for p in clock}
+        self.acquired = []
+
+    def synchronise(self, access: Access, order: Order) -> None:
+        """One element that is updated atomically can be a lock or a counter; a tile of them is a sum."""
+        if len(access.valid_offsets) != 1 or order == "relaxed":
+            return
+        element = id(access.tensor.shadow), int(access.valid_offsets[0] + access.tensor.storage_offset)
+        if order != "release" and element in self.released:
+            self.acquired.append(dict(self.released[element]))
+        if order != "acquire":
+            done = self.before | {self.programs[-1]: self.interval}
+            clock = self.released.setdefault(element, {})
+            clock |= {p: max(done[p], clock.get(p, 0)) for p in done}
 
     def access(self, kind: EventKind, access: Access) -> None:
         shadow, where = access.tensor.shadow, access.valid_offsets + access.tensor.storage_offset
@@ -43,7 +81,7 @@ class RaceDetector(Observer):
     def load(self, access: Access, shadow: ShadowMemory, where: np.ndarray) -> None:
         if shadow.any_stored:
             self._check(("load", "store"), access, shadow.stored[where])
-            too_soon = shadow.stored_in[where] == self.interval
+            too_soon = shadow.stored[where] == self.interval
             if too_soon.any():
                 self.findings.add("missing_barrier", access, np.sort(access.valid_offsets[too_soon]))
         if shadow.any_updated:
@@ -62,7 +100,6 @@ class RaceDetector(Observer):
         if shadow.any_updated:
             self._check(("store", "atomic"), access, shadow.updated[where])
         self._touch(shadow.stored, where)
-        shadow.stored_in[where] = self.interval
         shadow.any_stored = True
 
     def atomic(self, access: Access, shadow: ShadowMemory, where: np.ndarray) -> None:
@@ -71,11 +108,23 @@ class RaceDetector(Observer):
         self._touch(shadow.updated, where)
         shadow.any_updated = True
 
-    def _check(self, kinds: tuple[EventKind, EventKind], access: Access, touched_by: np.ndarray) -> None:
-        clash = (touched_by != NOBODY) & (touched_by != self.program)
+    def _check(self, kinds: tuple[EventKind, EventKind], access: Access, touched_in: np.ndarray) -> None:
+        clash = ~self._done(touched_in)
         if clash.any():
-            self.findings.race(kinds, access, clash, touched_by)
+            interval = int(touched_in[clash][0])
+            self.findings.race(kinds, access, clash, None if interval == MANY else self._program_of(interval))
 
-    def _touch(self, touched_by: np.ndarray, where: np.ndarray) -> None:
-        before = touched_by[where]
-        touched_by[where] = np.where((before == NOBODY) | (before == self.program), self.program, MANY)
+    def _touch(self, touched_in: np.ndarray, where: np.ndarray) -> None:
+        touched_in[where] = np.where(self._done(touched_in[where]), self.interval, MANY)
+
+    def _done(self, touched_in: np.ndarray) -> np.ndarray:
+        """Which of these accesses nobody made, the running program itself made, or another program has made before."""
+        done: np.ndarray = (touched_in == NOBODY) | (touched_in >= self.firsts[-1])
+        if self.before and not done.all():
+            others = [int(interval) for interval in np.unique(touched_in[~done])]
+            known = [i for i in others if i != MANY and i <= self.before.get(self._program_of(i), 0)]
+            done |= np.isin(touched_in, known)
+        return done
+
+    def _program_of(self, interval: int) -> int:
+        return self.programs[bisect_right(self.firsts, interval) - 1]

@@ -17,7 +17,7 @@ from checker.simulator import numerics
 from checker.simulator.access import Access
 from checker.simulator.location import Location, Locator
 from checker.simulator.tiles import tile_of
-from checker.simulator.trace import MAX_DIMENSIONS, Event, EventKind, StateValue, TileSummary, Traffic
+from checker.simulator.trace import MAX_DIMENSIONS, Event, EventKind, Order, StateValue, TileSummary, Traffic
 from checker.simulator.triton_internals import handle_of, is_tensor
 
 MAX_STATE = 1024
@@ -35,6 +35,15 @@ class Observer:
 
     def access(self, kind: EventKind, access: Access) -> None:
         """A load, store or atomic, before it changes memory."""
+
+    def synchronise(self, access: Access, order: Order) -> None:
+        """The same atomic, with what it promises other programs."""
+
+    def discarded(self) -> None:
+        """Nobody uses the result of the last atomic."""
+
+    def branch(self) -> None:
+        """A number of the language decides an `if` or `while`."""
 
     def dot(self) -> None:
         """A `tl.dot`."""

@@ -62,7 +62,7 @@ class Rewriter(ast.NodeTransformer):
 
 
 class LoopRewriter(Rewriter):
-    """Also reports loops."""
+    """Also reports loops, and results that nobody uses."""
 
     def __init__(self) -> None:
         self.names = 0
@@ -70,6 +70,12 @@ class LoopRewriter(Rewriter):
     def _name(self, of: str) -> str:
         self.names += 1
         return f"__{of}_{self.names}"
+
+    def visit_Expr(self, node: ast.Expr) -> ast.Expr:
+        self.generic_visit(node)
+        if isinstance(node.value, ast.Call):
+            node.value = ast.copy_location(self._call("discarded", node.value), node.value)
+        return node
 
     def visit_For(self, node: ast.For) -> ast.For:
         self.generic_visit(node)

@@ -36,6 +36,8 @@ Box = Annotated[tuple[tuple[Integer, Integer], ...], Meta(max_length=MAX_DIMENSI
 """``(start, stop)`` for each dimension of a tensor."""
 
 EventKind = Literal["load", "store", "atomic", "dot"]
+Order = Literal["acq_rel", "acquire", "release", "relaxed"]
+"""What an atomic promises: to come after what other programs released, to release what was done before, both, or nothing."""
 Guard = Literal["mask", "boundary_check", "descriptor"]
 """What keeps lanes inside a tensor: a mask, or the shape of a block pointer or of a descriptor."""
 FindingKind = Literal[
@@ -50,6 +52,7 @@ FindingKind = Literal[
     "false_promise",  # tl.multiple_of, tl.max_contiguous, tl.max_constancy or tl.assume says something false
     "wrap",  # a number on its way to an address, a mask or a decision does not fit in its type in a huge launch
     "nan_born",  # an operation made a NaN out of numbers
+    "inf_born",  # an operation made inf out of finite numbers
 ]
 
 Number = bool | int | float
@@ -235,6 +238,8 @@ class SimulateOptions:
     """Keep the kernel's variables beside each event."""
     explain_nan: bool = False
     """Follow every operation to find where a NaN first appears."""
+    explain_inf: bool = False
+    """With `explain_nan`: also where an inf first appears."""
     order: str = "row-major"
     """The order of programs: "row-major" (x fastest), "reversed" or "shuffled"."""
     most_programs: int = 0

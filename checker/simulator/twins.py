@@ -297,11 +297,9 @@ class TwinMemory(Memory):
         self.twins.accessed(ptr, mask)
         super().store(ptr, value, mask)
 
-    def atomic(
-        self, op: str, ptr: Handle, value: Handle, mask: Handle | None, expected: Handle | None = None
-    ) -> Handle:
+    def atomic(self, op: str, ptr: Handle, value: Handle, mask: Handle | None, *more: Any) -> Handle:
         self.twins.accessed(ptr, mask)
-        return super().atomic(op, ptr, value, mask, expected)
+        return super().atomic(op, ptr, value, mask, *more)
 
 
 class TwinRange(Range):

@@ -43,8 +43,8 @@ class Handle:
     """What Triton's front end passes to the builder and gets back.
 
     `data` is a NumPy array or scalar: pointers are int64 virtual byte addresses, bf16 is `ml_dtypes.bfloat16`. `type` is
-    the scalar Triton type. `nan_origins`, if it is kept, has the number of the operation that made each lane's NaN, plus one; 0
-    for lanes without one.
+    the scalar Triton type. `nan_origins`, if it is kept, has the number of the operation that made each lane's NaN or inf, plus one;
+    0 for lanes without one.
     """
 
     data: Any
@@ -85,6 +85,12 @@ def merge_nan_origins(handles: Sequence[Handle], shape: tuple[int, ...]) -> np.n
     for origins in present:
         out = np.where(out == 0, origins, out)
     return out
+
+
+def isinf(data: Any) -> np.ndarray:
+    """Which lanes hold inf or -inf; no lane of integers does."""
+    data = np.asarray(data)
+    return np.isinf(data) if numerics.is_float(data.dtype) else np.zeros(data.shape, bool)
 
 
 def isnan(data: Any) -> np.ndarray:

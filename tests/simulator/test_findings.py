@@ -5,6 +5,7 @@ import torch
 import triton
 import triton.language as tl
 
+from checker.simulator import SimulateOptions
 from tests.simulator.kernels import copied, no_other, without_other
 from tests.simulator.launching import EXPLAIN, kernel_of, kinds, line_of, nans, only, run
 
@@ -140,5 +141,30 @@ def test_a_nan_that_masked_lanes_are_given_keeps_its_birth(tmp_path):
     assert found.line == line_of(kernel, made)
 
 
-def test_a_nan_out_of_undefined_lanes_names_its_load():
+def test_a_nan_out_of_undefined_lanes_names_its_load(tmp_path):
     assert only(without_other("sum", EXPLAIN)).kind == "undefined_lanes"
+    lost = "m = tl.maximum(tl.load(x_ptr + offs, mask=offs < 14), float('-inf'))"  # a maximum loses the NaN
+    kernel = kernel_of(tmp_path, lost, "tl.store(y_ptr + offs, float('-inf') - m)")
+    found = only(run(kernel, (1,), ("y_ptr",), {}, EXPLAIN, x_ptr=torch.ones(16), y_ptr=torch.zeros(16)))
+    assert (found.kind, found.line) == ("undefined_lanes", line_of(kernel, lost))
+
+
+def test_where_an_inf_is_born(tmp_path):
+    explain = SimulateOptions(explain_nan=True, explain_inf=True)
+    half, x = torch.zeros(16, dtype=torch.float16), torch.ones(16)
+    for made, count in (
+        ("y = x / tl.where(offs < 3, 0.0, x)", 3),
+        ("y = tl.exp(100.0 * x)", 16),
+        ("y = (x * 40000).to(tl.float16) * 2", 16),
+        ("y = x * 70000", 16),  # the store makes it a float16
+        ("y = tl.sum(x * 3e38, 0) + offs", 16),
+        ("y = tl.log(x - 1)", 0),  # by definition
+        ("y = tl.where(offs < 3, float('-inf'), x)", 0),  # as the kernel's author wants it
+        ("y = 1 / (1 + tl.exp(100.0 * x))", 0),  # nobody sees it
+    ):
+        kernel = kernel_of(tmp_path, made, "tl.store(y_ptr + offs, y)")
+        findings = run(kernel, (1,), ("y_ptr",), {}, explain, x_ptr=x, y_ptr=half).findings
+        assert [(f.kind, f.count) for f in findings] == ([("inf_born", count)] if count else []), made
+        if count:
+            line = line_of(kernel, "tl.store" if "70000" in made else made)
+            assert findings[0].line == line, made

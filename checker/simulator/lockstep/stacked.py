@@ -10,7 +10,7 @@ from checker.simulator import numerics
 from checker.simulator.device_tensor import NOBODY, DeviceTensor
 from checker.simulator.lockstep.programs import Programs, column
 from checker.simulator.trace import Traffic
-from checker.simulator.values import isnan
+from checker.simulator.values import isinf, isnan
 
 
 class StackedTensor:
@@ -96,9 +96,10 @@ class StackedTensor:
         return bool((unwritten if offsets is None else unwritten[offsets]).any())
 
     def stores_nan(self, launch: int) -> bool:
-        """Whether a program stored NaN to a launch's output."""
+        """Whether a program stored NaN or inf to a launch's output."""
         own = slice(self.starts[launch], self.starts[launch] + self.tensors[launch].span)
-        return bool(isnan(self.memory[own][self.stored_by[own] != NOBODY]).any())
+        stored = self.memory[own][self.stored_by[own] != NOBODY]
+        return bool((isnan(stored) | isinf(stored)).any())
 
     def write_back(self, launch: int) -> None:
         """Give a launch's own tensor what was stored."""

@@ -42,7 +42,7 @@ def simulate_together(
 
     The other launches get None and are left as they were, for `simulate` to run. Takes at most `seconds` of processor time, and
     raises nothing for anything that a kernel does. If no outputs are `declared`, every tensor may be one, need not be stored as a
-    whole, and a launch that stores NaN is not clean.
+    whole, and a launch that stores NaN or inf is not clean.
     """
     traces: list[Trace | None] = [None] * len(launches)
     runs: list[_Run] = []

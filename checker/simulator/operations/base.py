@@ -10,7 +10,7 @@ import numpy as np
 
 from checker.simulator import numerics
 from checker.simulator.errors import Unsupported
-from checker.simulator.values import Handle, Pointer, isnan, merge_nan_origins, merge_taint
+from checker.simulator.values import Handle, Pointer, isinf, isnan, merge_nan_origins, merge_taint
 
 
 class LoadsAndStores(Protocol):
@@ -28,7 +28,8 @@ class LoadsAndStores(Protocol):
 class Operations:
     """Counts operations, and passes undefined lanes and NaN origins from operands to results.
 
-    `nan_origin`, if given, numbers an operation, by its name, whose result holds a NaN in a lane where no operand does.
+    `nan_origin`, if given, numbers an operation, by its name, whose result holds a NaN in a lane where no operand does; if `infs`,
+    also one whose result is inf where each operand is a finite number.
     """
 
     front = 0
@@ -36,8 +37,8 @@ class Operations:
 
     memory: LoadsAndStores
 
-    def __init__(self, nan_origin: Callable[[str], int] | None = None) -> None:
-        self.nan_origin = nan_origin
+    def __init__(self, nan_origin: Callable[[str], int] | None = None, infs: bool = False) -> None:
+        self.nan_origin, self.infs = nan_origin, infs
         self.flops = 0
         self.lane_flops = 0
 
@@ -59,25 +60,42 @@ class Operations:
             self.track_nans(name, handle, operands)
         return handle
 
-    def track_nans(self, name: str, handle: Handle, operands: Sequence[Handle]) -> None:
-        """Record the origin of each NaN of `handle`; operands have its shape or are scalars."""
+    def has_nans(self, handle: Handle) -> bool:
+        """Whether there are NaNs, or infs that matter, and someone asks for their origins."""
+        return self.nan_origin is not None and bool(self._odd(handle).any())
+
+    def _odd(self, handle: Handle) -> np.ndarray:
         nan = isnan(handle.data)
-        if self.nan_origin is None or not nan.any():
+        return nan | isinf(handle.data) if self.infs else nan
+
+    def track_nans(self, name: str, handle: Handle, operands: Sequence[Handle]) -> None:
+        """Record the origin of each NaN of `handle`; operands have its shape or are scalars.
+
+        What is made of undefined lanes is another defect, and so is none: by definition, the logarithm of 0 is -inf.
+        """
+        odd = self._odd(handle)
+        if self.nan_origin is None or not odd.any():
             return
-        inherited = np.zeros(nan.shape, bool)
+        inherited = (
+            np.zeros(odd.shape, bool) if handle.taint is None else np.broadcast_to(handle.taint.lanes, odd.shape)
+        )
+        inf = isinf(handle.data)
         for operand in operands:
-            inherited = inherited | isnan(operand.data)
-        origins = merge_nan_origins(operands, nan.shape)
-        origins = np.zeros(nan.shape, np.int32) if origins is None else np.where(nan, origins, 0)
-        new = nan & ~inherited
+            inherited = inherited | isnan(operand.data) | (inf & isinf(operand.data))
+        if name in ("tl.log", "tl.log2"):
+            inherited = inherited | inf
+        origins = merge_nan_origins(operands, odd.shape)
+        origins = np.zeros(odd.shape, np.int32) if origins is None else np.where(odd, origins, 0)
+        new = odd & ~inherited
         if new.any():
             origins = np.where(new, self.nan_origin(name) + 1, origins)
         handle.nan_origins = origins if origins.any() else None
 
     def nans_of(self, arg: Handle, move: Callable[[np.ndarray], np.ndarray]) -> Handle:
-        """The NaNs of `arg` and their origins, in lanes that `move` rearranges or reduces to the largest."""
-        nan = np.where(move(isnan(arg.data)), np.float32(np.nan), np.float32(0))
-        return Handle(nan, arg.type, nan_origins=None if arg.nan_origins is None else move(arg.nan_origins))
+        """The NaNs and infs of `arg` and their origins, in lanes that `move` rearranges or reduces to the largest."""
+        size = np.where(isnan(arg.data), 2, 0) + isinf(arg.data)
+        numbers = np.array([0.0, np.inf, np.nan], np.float32)[move(size)]
+        return Handle(numbers, arg.type, nan_origins=None if arg.nan_origins is None else move(arg.nan_origins))
 
     def moved(self, arg: Handle, move: Callable[[Any], Any]) -> Handle:
         """`arg` with its lanes rearranged."""

@@ -10,7 +10,7 @@ import triton.language as tl
 from checker.simulator import numerics
 from checker.simulator.errors import Unsupported
 from checker.simulator.operations.base import Operations
-from checker.simulator.values import Handle, Pointer, isnan
+from checker.simulator.values import Handle, Pointer
 
 _INTEGERS = (tl.int1, tl.int8, tl.int16, tl.int32, tl.int64, tl.uint8, tl.uint16, tl.uint32, tl.uint64)
 _FLOATS = {tl.float16: "half", tl.bfloat16: "bf16", tl.float32: "float", tl.float64: "double"}
@@ -29,8 +29,8 @@ class Casts(Operations):
 
     def _cast(self, arg: Handle, to: Any, *_: Any) -> Handle:
         handle = Handle(numerics.cast(arg.data, self.element(to)), to.scalar, arg.taint)
-        if self.nan_origin is not None and isnan(handle.data).any():
-            handle.nan_origins = arg.nan_origins
+        if self.nan_origin is not None:
+            self.track_nans(f".to(tl.{to.scalar})", handle, [arg])
         return handle
 
     create_si_to_fp = create_ui_to_fp = create_fp_to_si = create_fp_to_ui = _cast

@@ -11,7 +11,7 @@ import triton.language as tl
 
 from checker.simulator import numerics
 from checker.simulator.operations.base import Operations
-from checker.simulator.values import Handle, Pointer, isnan, merge_taint
+from checker.simulator.values import Handle, Pointer, merge_taint
 
 
 class Elementwise(Operations):
@@ -36,7 +36,7 @@ class Elementwise(Operations):
         if rhs.taint is not None:
             taints.append(rhs.taint.moved(lambda lanes: lanes & ~condition.data))
         handle.taint = merge_taint(taints, np.shape(data))
-        if self.nan_origin is not None and isnan(data).any():
+        if self.has_nans(handle):
             origins = [0 if h.nan_origins is None else h.nan_origins for h in (lhs, rhs)]
             handle.nan_origins = np.broadcast_to(np.where(condition.data, *origins), np.shape(data))
         return handle
