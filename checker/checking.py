@@ -142,23 +142,21 @@ class _Check:
         small = [case for case in cases if "cpu" in case.devices]
         launches = prepare_all(self.puzzle, plan(small, self.source.configs))
         here = (gpu.capability() or None) if self.device == "cuda" else None
-        self.compilation = compilation = compile_gate.Compilation(self.candidate, launches, here, ahead=self.hurry)
+        self.compilation = compilation = compile_gate.Compilation(self.candidate, launches, here)
         if not self.add(compile_gate.result(self.source, compilation, compilation.first())):
             return
-        # with a GPU, whatever its launches will look up; without one, every other dtype, configuration and GPU
+        # in a hurry, machine code is made during the simulation
         on_gpu: list[Planned] = []
         if self.device == "cuda":
             large = [case for case in cases if "gpu" in case.devices]
             on_gpu = worth_launching(self.puzzle, large, self.source.configs, launches, [compilation.largest])
         if self.hurry:
-            compilation.begin_rest(self.gpu_launches(on_gpu, launches))
+            compilation.begin_rest(self.gpu_launches(on_gpu, launches), aside=True)
 
         # simulate: every case in one pass
         outcomes = self.candidate.simulate_cases(launches)
         self.right, self.run = sum(outcome.right for outcome in outcomes), len(launches)
         outcomes = self.before_the_timeout(outcomes)
-        if not self.add(compile_gate.result(self.source, compilation, compilation.largest_variant())):
-            return
 
         # values, memory, traffic: each looks at the same outcomes, and runs something only if it fails
         if not self.passes(values_gate, outcomes):

@@ -1,17 +1,16 @@
-"""The `compile` gate really compiles the kernel, in every dtype of the puzzle and for every GPU of the course.
+"""The `compile` gate asks Triton's compiler whether the kernel is one, in every dtype of the puzzle and for every GPU of the course.
 
 A kernel that compiles for no GPU is a compile error. A kernel that compiles only for some passes, with a warning that names the others.
-The compiler's front end finds nearly every mistake, so only right kernels are compiled to machine code in every variant.
+The compiler's front end finds nearly every mistake and reads every variant. Machine code is made once, for one GPU, of a right kernel;
+with a GPU, of whatever it launches.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import cycle
 
 from checker.compiler import TARGETS, CompileRequest, CompileResult, gpu_name, requests_for
 from checker.judge.launches import Prepared
@@ -34,20 +33,27 @@ _NAMES = {capability: name for name, capability in TARGETS.items()}
 
 
 def variants(prepared: Sequence[Prepared]) -> dict[str, Prepared]:
-    """One launch for each dtype with each setting of the compile-time flags, and for each configuration.
+    """One launch for each dtype with each setting of the compile-time flags, for each configuration, and for each number that may be 1.
 
-    Triton turns sizes of 1 into constants and may then accept a kernel that it refuses otherwise, so these launches come last.
+    Triton makes a number of 1 a constant: it has no methods then, and decides branches while the kernel is compiled. The compiler may
+    accept a kernel with a 1 that it refuses otherwise, or the other way round, so launches without one come first. Multiples of 16
+    need no launch of their own: no line of a kernel can ask for them.
     """
     selected: dict[str, Prepared] = {}
     settings, configs = set(), set()
-    for one in sorted(prepared, key=_has_a_size_of_one):
+    for one in sorted(prepared, key=lambda one: bool(_ones(one))):
         setting, config = (one.case.dtype, _branches(one.launch)), repr(one.config)
         if setting in settings and config in configs:
             continue
         settings.add(setting)
         configs.add(config)
         selected[f"{one.case.name} {config}"] = one
-    return dict(list(selected.items())[:_MOST_VARIANTS])
+    selected = dict(list(selected.items())[:_MOST_VARIANTS])
+    due = {name for one in prepared for name in _ones(one)}
+    while due := due.difference(*map(_ones, selected.values())):
+        one = max(prepared, key=lambda one: len(due & _ones(one)))
+        selected[f"{one.case.name} {one.config!r}"] = one
+    return selected
 
 
 def _branches(launch: Launch) -> tuple[tuple[str, bool], ...]:
@@ -55,15 +61,17 @@ def _branches(launch: Launch) -> tuple[tuple[str, bool], ...]:
     return tuple((name, value) for name, value in sorted(launch.meta.items()) if isinstance(value, bool))
 
 
-def _has_a_size_of_one(prepared: Prepared) -> bool:
-    return any(isinstance(value, int) and value == 1 for value in prepared.launch.arguments.values())
+def _ones(prepared: Prepared) -> set[str]:
+    """The names of the numbers that are 1."""
+    arguments = prepared.launch.arguments.items()
+    return {name for name, value in arguments if type(value) is int and value == 1}
 
 
 @dataclass(frozen=True)
 class _Begun:
-    """Variants that are being compiled: the names and requests still to wait for, and the results as they arrive."""
+    """Variants that are being compiled: the names and requests, and the results as they arrive."""
 
-    due: deque[tuple[str, CompileRequest]]
+    due: Sequence[tuple[str, CompileRequest]]
     results: Iterator[CompileResult]
 
     def close(self) -> None:
@@ -74,15 +82,12 @@ class _Begun:
 class Compilation:
     """A kernel's compilations for its verdict: `first` before anything runs, `rest` for kernels that are right otherwise.
 
-    `results` holds the compiler's results so far, per variant (dtype, flags, configuration) and capability; a result of the front end
-    alone stays until there is one with machine code. `here` is the capability of the GPU that the kernel will run on, which is then
-    the only target. With `ahead`, the machine code of `largest_variant` is not part of `first`, but begins with the rest.
+    `results` holds the compiler's results so far, per variant (`variants`) and capability; a result of the front end alone stays until
+    there is one with machine code. `here` is the capability of the GPU that the kernel will run on, which is then the only target.
     """
 
-    def __init__(
-        self, candidate: Candidate, prepared: Sequence[Prepared], here: int | None = None, *, ahead: bool = False
-    ) -> None:
-        self.here, self._ahead, self._candidate = here, ahead, candidate
+    def __init__(self, candidate: Candidate, prepared: Sequence[Prepared], here: int | None = None) -> None:
+        self.here, self._candidate = here, candidate
         self.targets = [here] if here else [TARGETS[PRIMARY], *(c for n, c in TARGETS.items() if n != PRIMARY)]
         self.results: dict[str, dict[int, CompileResult]] = {}
         self._begun: _Begun | None = None
@@ -91,35 +96,26 @@ class Compilation:
         self.largest = self._variants[self._largest].case
 
     def first(self) -> CompileResult | None:
-        """The front end of every variant and, unless `ahead`, the machine code of the one with the largest tiles, for one GPU.
+        """The front end of every variant. One that fails is tried on the other GPUs.
 
-        A variant that fails is tried on the other GPUs. Returns the first one that failed on every GPU tried, or None.
+        Returns the first that failed on every GPU tried, or None.
         """
-        largest = [(self._largest, self._request(self._largest, front_end_only=self._ahead))]
-        others = [(name, self._request(name, front_end_only=True)) for name in self._variants if name != self._largest]
-        return self._wait(self._begin(largest + others))
+        return self._wait(self._begin([(name, self._request(name, front_end_only=True)) for name in self._variants]))
 
-    def begin_rest(self, launches: Iterable[Launch] = ()) -> None:
+    def begin_rest(self, launches: Iterable[Launch] = (), *, aside: bool = False) -> None:
         """Begin what `rest` waits for. `launches` are those on the GPU here, if there is one. `give_up` ends it."""
-        due = self._other_variants() if self.here is None else self._of_launches(launches, self.here)
-        if self._ahead:
-            due = [(self._largest, self._request(self._largest)), *due]
-        self._begun = self._begin(due, aside=self._ahead)
-
-    def largest_variant(self) -> CompileResult | None:
-        """As `rest`, for the one variant that was begun `ahead`."""
-        return self._wait(self._begun, 1) if self._begun is not None and self._ahead else None
+        due = self._other_gpus() if self.here is None else self._of_launches(launches, self.here)
+        self._begun = self._begin([(self._largest, self._request(self._largest)), *due], aside=aside)
 
     def rest(self) -> CompileResult | None:
-        """Wait for machine code, which `begin_rest` may have begun. Returns what `first` returns.
+        """Wait for the machine code of the variant with the largest tiles, which `begin_rest` began. Returns what `first` returns.
 
-        Without a GPU, one variant for every other dtype and configuration is compiled, each for another GPU, until each GPU has had
-        one. With a GPU, whatever each launch will look up in Triton's cache.
+        Without a GPU, the front end also reads this variant for every other GPU. With a GPU, whatever each launch will look up in
+        Triton's cache is compiled.
         """
-        if self._begun is None:
-            self.begin_rest()
+        assert self._begun is not None
         begun, self._begun = self._begun, None
-        return self._wait(begun) if begun is not None else None
+        return self._wait(begun)
 
     def give_up(self) -> None:
         """End what was begun: the kernel is wrong."""
@@ -134,32 +130,20 @@ class Compilation:
 
     def _of_launches(self, launches: Iterable[Launch], here: int) -> list[tuple[str, CompileRequest]]:
         requests = {repr(request): request for one in launches for request in self._requests(one, here)}
-        for compiled in (self._request(self._largest), *(tried[here].request for tried in self.results.values())):
-            requests.pop(repr(compiled), None)
+        requests.pop(repr(self._request(self._largest)), None)
         return [(f"launch {number}", request) for number, request in enumerate(requests.values())]
 
-    def _other_variants(self) -> list[tuple[str, CompileRequest]]:
-        largest = self._variants[self._largest]
-        dtypes, configs, names = {largest.case.dtype}, {repr(largest.config)}, []
-        for name, one in self._variants.items():
-            if one.case.dtype not in dtypes or repr(one.config) not in configs:
-                dtypes.add(one.case.dtype)
-                configs.add(repr(one.config))
-                names.append(name)
-        names += [self._largest] * (len(self.targets) - 1 - len(names))
-        targets = cycle(self.targets[1:] or self.targets)
-        return [(name, self._request(name, target)) for name, target in zip(names, targets, strict=False)]
+    def _other_gpus(self) -> list[tuple[str, CompileRequest]]:
+        return [(self._largest, self._request(self._largest, other, front_end_only=True)) for other in self.targets[1:]]
 
     def _begin(self, due: Sequence[tuple[str, CompileRequest]], *, aside: bool = False) -> _Begun:
-        return _Begun(deque(due), self._compile([request for _, request in due], aside=aside))
+        return _Begun(due, self._compile([request for _, request in due], aside=aside))
 
     def _compile(self, requests: Sequence[CompileRequest], *, aside: bool = False) -> Iterator[CompileResult]:
         return self._candidate.runner.compile(self._candidate.source, requests, aside=aside)
 
-    def _wait(self, begun: _Begun, most: int | None = None) -> CompileResult | None:
-        """Wait for everything that is due, or for the first `most`."""
-        for _ in range(len(begun.due) if most is None else most):
-            name, request = begun.due.popleft()
+    def _wait(self, begun: _Begun) -> CompileResult | None:
+        for name, request in begun.due:
             silent = CompileResult(request, ok=False, status="infra_error", raw="the runner gave no result")
             result = next(begun.results, silent)
             self._keep(name, [result])
@@ -188,8 +172,8 @@ class Compilation:
 
 
 def _tile(prepared: Prepared) -> int:
-    """The product of a launch's tile sizes and other constants: larger ones need more shared memory and registers."""
-    return math.prod(max(value, 1) for value in prepared.launch.meta.values() if isinstance(value, int))
+    """The product of the tile sizes: larger tiles need more shared memory and registers."""
+    return math.prod(max(value, 1) for value in prepared.case.meta.values())
 
 
 def result(source: KernelSource, compilation: Compilation, refused: CompileResult | None) -> GateResult:
@@ -206,14 +190,21 @@ def _passed(source: KernelSource, compilation: Compilation) -> GateResult:
     )
     if block_pointer is not None:
         warnings.append(GateWarning(_DROPPED, block_pointer))
-    good = compilation.with_machine_code()
-    tried = good | {result.request.capability for result in results}
-    if compilation.here:
+    accepted = {result.request.capability for result in results if result.ok}
+    made = compilation.with_machine_code()
+    if not made:
+        message = "Triton's front end accepts it; machine code is made once the kernel is right."
+    elif compilation.here:
         message = f"Compiles for the GPU here, {gpu_name(compilation.here)}; it was tried for no other."
     else:
-        later = "" if tried >= set(compilation.targets) else "; the other GPUs are tried once the kernel is right"
-        message = f"Compiles for {join(name for name, target in TARGETS.items() if target in good)}{later}."
+        message = f"Compiles for {_names(made)}."
+        if others := accepted - made:
+            message += f" Triton's front end accepts it for {_names(others)}, too; `xray` makes machine code for all."
     return GateResult("compile", "passed", message, warnings=tuple(warnings))
+
+
+def _names(capabilities: Collection[int]) -> str:
+    return join(name for name, target in TARGETS.items() if target in capabilities)
 
 
 def _failed(source: KernelSource, result: CompileResult) -> GateResult:

@@ -1,13 +1,15 @@
 """`tl.reduce` and `tl.associative_scan`: known combinations at NumPy's speed, others by calling the combining function.
 
-A combining function is called on whole slices, in a tree that keeps the order of elements. It takes log2(n) calls, and results
-depend only on associativity, as on a GPU. 16-bit sums round at every level of the tree.
+A combining function is called on whole slices, log2(n) times. As on a GPU, a scan keeps the order of elements and relies on
+associativity; a reduction pairs elements half a tile apart, as threads do, so the order of operands must not matter either. 16-bit sums
+round at every level of the tree.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -80,9 +82,10 @@ class Reductions:
 
     def _reduce_by_calls(self, handles: list[Handle], axis: int, combine: Any) -> list[Handle]:
         every = (slice(None),) * axis
-        while np.shape(handles[0].data)[axis] > 1:
-            left = [self.operations.moved(h, lambda a: a[(*every, slice(0, None, 2))]) for h in handles]
-            right = [self.operations.moved(h, lambda a: a[(*every, slice(1, None, 2))]) for h in handles]
+        while (half := np.shape(handles[0].data)[axis] // 2) > 0:
+            first, second = itemgetter((*every, slice(half))), itemgetter((*every, slice(half, None)))
+            left = [self.operations.moved(h, first) for h in handles]
+            right = [self.operations.moved(h, second) for h in handles]
             handles = self._combine(combine, left, right)
         return [self.operations.moved(h, lambda a: np.squeeze(a, axis)) for h in handles]
 

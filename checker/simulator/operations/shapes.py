@@ -20,7 +20,8 @@ class Shapes(Operations):
         numbers = np.arange(start, stop, dtype=np.int32)
         return Handle(numbers.reshape((1,) * self.front + numbers.shape), tl.int32)
 
-    def create_reshape(self, arg: Handle, shape: Sequence[int], *_: Any) -> Handle:
+    def create_reshape(self, arg: Handle, shape: Sequence[int], can_reorder: bool = False) -> Handle:
+        arg = self._reordered(arg) if can_reorder else arg
         handle = self.moved(arg, lambda a: np.reshape(a, (*np.shape(a)[: self.front], *shape)))
         if handle.pointer is not None:
             handle.pointer = Pointer(handle.pointer.tensor, None)
@@ -69,7 +70,17 @@ class Shapes(Operations):
         return Handle(data, handles[0].type, taint, nan_origins=origins)
 
     def create_cat(self, lhs: Handle, rhs: Handle) -> Handle:
-        return self._combined((lhs, rhs), lambda parts: np.concatenate(parts, axis=self.front))
+        """The lanes of both; the compiler may put them in any order."""
+        return self._reordered(self._combined((lhs, rhs), lambda parts: np.concatenate(parts, axis=self.front)))
+
+    def _reordered(self, arg: Handle) -> Handle:
+        """The same lanes in an order in which none keeps its place: the odd ones come first."""
+
+        def reorder(a: np.ndarray) -> np.ndarray:
+            lanes = np.reshape(a, (*a.shape[: self.front], -1))
+            return np.concatenate([lanes[..., 1::2], lanes[..., ::2]], axis=-1).reshape(a.shape)
+
+        return self.moved(arg, reorder)
 
     def create_join(self, lhs: Handle, rhs: Handle) -> Handle:
         return self._combined((lhs, rhs), lambda parts: np.stack(parts, axis=-1))

@@ -61,3 +61,29 @@ def test_nan_loses_against_a_number_in_max():
     assert got[0] == 15
     assert got[1].isnan()
     assert got[3] == sum(range(16)) - 3
+
+
+@triton.jit
+def one_after_the_other(slope, start, next_slope, next_start):
+    return slope * next_slope, start * next_slope + next_start
+
+
+@triton.jit
+def composed(x_ptr, y_ptr):
+    lanes = tl.arange(0, 16)
+    x = tl.load(x_ptr + lanes)
+    _, reduced = tl.reduce((x, x), 0, one_after_the_other)
+    _, scanned = tl.associative_scan((x, x), 0, one_after_the_other)
+    tl.store(y_ptr, reduced)
+    tl.store(y_ptr + 1, tl.sum(tl.where(lanes == 15, scanned, 0.0), 0))
+
+
+def test_only_a_scan_may_rely_on_the_order_of_its_operands():
+    """On a GPU, a warp's reduction combines lane 0 with lane 16: a kernel that passed here would be wrong there."""
+    x = torch.rand(16) + 0.5
+    value = 0.0
+    for number in x.tolist():
+        value = value * number + number
+    got = elementwise(composed, x)
+    torch.testing.assert_close(got[1].item(), value)
+    assert abs(got[0].item() - value) > 0.01 * value
