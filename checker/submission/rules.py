@@ -40,12 +40,14 @@ def violations(source: KernelSource, puzzle: Puzzle) -> list[Violation]:
 
 
 def without_broken(source: KernelSource, puzzle: Puzzle) -> tuple[KernelSource, tuple[str, ...]] | None:
-    """The kernel without the statements that break a rule, and which lines those are.
+    """The kernel without the statements and decorators that break a rule, and which lines those are.
 
-    None if no rule is broken, or if what is left is no kernel that follows the rules. Other lines keep their numbers.
+    Without its autotune it has the course's meta-parameters. None if no rule is broken, or if what is left is no kernel that
+    follows the rules. Other lines keep their numbers.
     """
     broken = _in_module(source, puzzle)
-    if not broken or source.problems or any(violation.rule in ("syntax", "size") for violation in broken):
+    above = [violation for violation in source.problems if violation.rule in ("decorators", "autotune")]
+    if not (broken or above) or len(above) < len(source.problems) or any(v.rule in ("syntax", "size") for v in broken):
         return None
     tree, lines = parse(source.source), source.source.split("\n")
     simple = [node for node in ast.walk(tree) if isinstance(node, ast.stmt) and not hasattr(node, "body")]
@@ -55,8 +57,10 @@ def without_broken(source: KernelSource, puzzle: Puzzle) -> tuple[KernelSource, 
             return None
         blank = [""] * ((node.end_lineno or 0) - node.lineno)
         lines[node.lineno - 1 : node.end_lineno] = ["" if node in tree.body else " " * node.col_offset + "pass", *blank]
-    left = replace(source, source="\n".join(lines))
-    return None if violations(left, puzzle) else (left, tuple(dict.fromkeys(source.line_words(v.line) for v in broken)))
+    left = replace(source, source="\n".join(lines), problems=())
+    where = [f"line {v.line}" + (f" of {v.origin}" if v.origin not in ("", source.origin) else "") for v in above]
+    where += [source.line_words(violation.line) for violation in broken]
+    return None if violations(left, puzzle) else (left, tuple(dict.fromkeys(where)))
 
 
 def _in_module(kernel: KernelSource, puzzle: Puzzle) -> list[Violation]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import textwrap
 from dataclasses import replace
+from pathlib import Path
 
 from checker.course import PUZZLES
 from checker.submission.allowed_names import RULES
+from checker.submission.from_path import from_path
 from checker.submission.kernel import KernelSource, Piece, Violation
 from checker.submission.rules import is_untouched, violations, without_broken
 
@@ -142,6 +144,22 @@ def test_what_is_left_without_the_broken_statements_follows_the_rules() -> None:
     assert left[0].source.split("\n")[7:13] == ["    m = N", "    pass", "    pass", "", "", "    y = m"]
     assert without_broken(kernel("m = N"), PUZZLE) is None, "nothing is broken"
     assert without_broken(kernel("with x_ptr:\n    pass"), PUZZLE) is None, "a statement with others in it stays"
+
+
+def test_what_is_left_without_decorators_that_nobody_can_read_follows_the_rules(tmp_path: Path) -> None:
+    body = kernel("tl.static_assert(BLOCK_N > 1, f'too small: {BLOCK_N}')\nm = N").source
+    for decorator in (
+        "@triton.autotune(configs=[triton.Config({'BLOCK_N': 2**n}) for n in range(5)], key=[])",
+        "@timed(\n    N)\n@another",
+        "@triton.heuristics({})",
+    ):
+        (tmp_path / "kernel.py").write_text(body.replace("@triton.jit", f"{decorator}\n@triton.jit"))
+        (read,) = from_path(tmp_path / "kernel.py", [PUZZLE])
+        assert read.source is not None
+        assert read.source.problems, decorator
+        left = without_broken(read.source, PUZZLE)
+        assert left is not None, decorator
+        assert left[1][0] == f"line {read.source.problems[0].line}"
 
 
 def test_a_hostile_module_is_refused() -> None:
