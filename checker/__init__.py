@@ -16,6 +16,7 @@ What a learner types, in a notebook or in Python:
 In a class, once the instructor shows an address:
 
     join("tile-7k3fw@host")            from now on `check` reports its verdict to the class's board, never your code
+    guess("the same")                  answer the question that the class is asked
     done(), hand()                     say that you are ready, or ask for help
     leave()                            stop reporting, and have the board delete your reports
 
@@ -48,6 +49,7 @@ __all__ = [
     "doctor",
     "done",
     "film",
+    "guess",
     "hand",
     "hint",
     "join",
@@ -182,6 +184,13 @@ def done() -> None:
     from checker.verbs.workshop import done
 
     done()
+
+
+def guess(answer: object) -> None:
+    """Answer the question that opens a notebook. The projector shows how many gave each answer, and nothing is stored."""
+    from checker.verbs.workshop import guess
+
+    guess(answer)
 
 
 def hand(up: bool = True) -> None:

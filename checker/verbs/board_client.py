@@ -31,6 +31,7 @@ from checker.verbs.board_wire import (
     OPEN_FOR,
     TOKEN_HEADER,
     Event,
+    Guess,
     Join,
     JoinAddress,
     Joined,
@@ -195,6 +196,12 @@ def leave(box: Box) -> Membership | None:
             raise
     box.clear()
     return membership
+
+
+def guess(membership: Membership, text: str) -> str:
+    """Send a guess at the question of the class; returns the question. Raises NotReached, NotAllowed."""
+    said = post(f"{membership.url}guess", Guess(text[:200]), membership.joined.token, patience=8.0)
+    return str(_decoded(said, dict[str, str]).get("question", ""))
 
 
 # --- reporting -------------------------------------------------------------------------------------------------------------

@@ -65,6 +65,12 @@ class Message(msgspec.Struct, frozen=True):
     about: str = ""
 
 
+class Guess(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``POST guess``: a few words on the question that the class was asked. The board stores them nowhere."""
+
+    text: Annotated[str, Meta(max_length=200)]
+
+
 class ReportReply(msgspec.Struct, frozen=True):
     """How many of the events are on the board's disk by now, and the messages that the notebook lacks."""
 

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 SENT = (
     "the puzzle, whether it passed, and the gate and misconception that the checker named",
     "how many attempts and hints it took, how long the check ran, cpu or cuda",
-    "your notes: done(), hand()",
+    "your notes and answers: done(), hand(), guess()",
 )
+NOT_JOINED = 'Join the class first: join("code@host") with the address on the screen.'
 NEVER = "Your code, your file names and your machine's name are never sent."
 
 
@@ -73,6 +74,19 @@ def hand(up: bool = True) -> None:
     _note("hand" if up else "hand_down", "Your hand is up. Somebody will come." if up else "Your hand is down.")
 
 
+def guess(answer: object) -> None:
+    """Answer the question of the class, or answer it anew. Raises UsageError."""
+    box = own_box()
+    membership = box.membership()
+    if membership is None:
+        raise UsageError(NOT_JOINED)
+    try:
+        question = board_client.guess(membership, str(answer))
+    except (NotReached, NotAllowed) as error:
+        raise UsageError(f"Not answered: {error}.") from None
+    Panel("The board counts your answer, without your name.", prose=(question,)).show()
+
+
 def leave() -> None:
     """Stop reporting, and have the board delete your reports. Raises UsageError."""
     try:
@@ -92,7 +106,7 @@ def leave() -> None:
 def _note(kind: EventKind, message: str) -> None:
     box = own_box()
     if box.membership() is None:
-        raise UsageError('Join the class first: join("code@host") with the address on the screen.')
+        raise UsageError(NOT_JOINED)
     board_client.report(box, Event(secrets.token_hex(16), kind), display.interactive())
     Panel(message, footer=_undelivered(box)).show()
 

@@ -57,7 +57,7 @@ class Lesson:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a run sheet. During a break, `notebook` and `puzzles` are empty."""
+    """One line of a run sheet. During a break, `notebook` and `puzzles` are empty. `question` opens the notebook that begins here."""
 
     start_minute: int
     minutes: int
@@ -65,6 +65,7 @@ class Row:
     title: str
     puzzles: tuple[str, ...]
     kind: RowKind
+    question: str = ""
 
     @property
     def end(self) -> int:
@@ -112,7 +113,7 @@ class Agenda:
         return shown + [(f'"{section}"', minutes) for section, minutes in lesson.late.items()]
 
     def as_json(self) -> list[dict[str, Any]]:
-        """What the board reads: ``{start_minute, minutes, notebook, title, puzzles, kind}`` for each row."""
+        """What the board reads: ``{start_minute, minutes, notebook, title, puzzles, kind, question}`` for each row."""
         return [asdict(row) for row in self.rows]
 
 
@@ -221,7 +222,9 @@ def _laid_out(parts: Sequence[Part], minutes: int) -> list[Row]:
             )
             sitting = 0
         for row in part.rows():
-            rows.append(replace(row, start_minute=rows[-1].end))
+            opens = all(before.notebook != row.notebook for before in rows)
+            question = part.lesson.question if opens else ""
+            rows.append(replace(row, start_minute=rows[-1].end, question=question))
         sitting += part.minutes
     if (left := minutes - CLOSING - rows[-1].end) > 0:
         rows.append(Row(rows[-1].end, left, "", "Finish what you began; questions", (), "reserve"))

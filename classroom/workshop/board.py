@@ -14,7 +14,7 @@ import msgspec
 from tornado import httpserver, netutil, web
 from tornado.iostream import StreamClosedError
 
-from checker.api.room import DARK, LIGHT, MAX_BYTES, TOKEN_HEADER, Join, NotAllowed, Report, ReportReply, asset
+from checker.api.room import DARK, LIGHT, MAX_BYTES, TOKEN_HEADER, Guess, Join, NotAllowed, Report, ReportReply, asset
 from classroom.workshop.board_store import Stored
 from classroom.workshop.live_class import ClassAction, LearnerAction, LiveClass, Push, Removal, Role
 from classroom.workshop.room import Learner
@@ -121,6 +121,7 @@ class Server:
             "ping": PingHandler,
             "join": JoinHandler,
             "events": EventsHandler,
+            "guess": GuessHandler,
             "leave": LeaveHandler,
             "state": StateHandler,
             "stream": StreamHandler,
@@ -249,6 +250,11 @@ class EventsHandler(Handler):
         if stored:
             await self.server.keep(stored)
         self.answer(ReportReply(len(stored), self.live.messages_for(learner, report.seen)))
+
+
+class GuessHandler(Handler):
+    def post(self) -> None:
+        self.answer({"question": self.live.guess(self.live.learner_of(self.token), self.body(Guess).text)})
 
 
 class LeaveHandler(Handler):

@@ -139,6 +139,8 @@ function show(next) {
   draw("top", [state.title, state.join, state.size, state.done, state.hands, state.door, state.over, state.qr], top);
   $("sheet").hidden = !state.agenda.length;
   draw("sheet", [state.agenda, state.standing, state.advice, state.role], sheet);
+  $("question").hidden = !state.question;
+  draw("question", [state.question, state.answers, state.answered, state.role], question);
   if (staff) showStaff();
   else showScreen();
   if (state.over) over(410);
@@ -150,7 +152,7 @@ function top() {
   const tally = (n, word) => (n === null ? null : el("div", {}, el("b", {}, String(n)), word));
   return [
     el("div", { className: "spread" },
-      el("p", { className: "title soft" }, state.title, " · ", staff ? state.role : state.join ? el("code", {}, "from checker import join, done, hand") : "the board"),
+      el("p", { className: "title soft" }, state.title, " · ", staff ? state.role : state.join ? el("code", {}, "from checker import join, guess, done, hand") : "the board"),
       el("p", { className: "join code" }, join)),
     el("div", { className: "tally" },
       tally(state.size, "joined"), tally(state.done, "done"), tally(state.hands, state.hands === 1 ? "hand" : "hands")),
@@ -201,6 +203,19 @@ function sheet() {
     next && el("span", { className: "soft" }, "Next: ", named(next)),
     next && teacher && el("button", goTo(standing.step + 1), "Go on"),
     advice && el("span", { className: "advice" }, advice))];
+}
+
+// The question that opens a notebook, and a bar for each answer. The projector leaves out what only one person said.
+function question() {
+  const most = Math.max(...state.answers.map(([, n]) => n), 1);
+  const bars = state.answers.map(([text, n]) => {
+    const bar = el("span", { className: "answers" }, el("b", {}, String(n)));
+    bar.style.setProperty("--share", n / most);
+    return [el("span", { className: "given" }, text), bar];
+  });
+  const rest = (state.answered ?? 0) - state.answers.reduce((sum, [, n]) => sum + n, 0);
+  return [el("p", { className: "asked" }, ...prose(state.question)), el("div", { className: "poll" }, bars),
+    el("p", { className: "soft" }, state.answered ? rest ? many(rest, "other answer") : "" : ["Answer in a notebook: ", el("code", {}, 'guess("…")')])];
 }
 
 function film(belief) {
@@ -354,7 +369,7 @@ function learnerPage(code) {
   const { protocol, hostname, host, pathname, origin } = location;
   const plain = protocol === "http:" && pathname === "/";
   const place = plain ? (host.endsWith(":8787") ? hostname : host) : origin + pathname.replace(/\/$/, "");
-  const line = `from checker import join, done, hand\njoin("${code}@${place}")`;
+  const line = `from checker import join, guess, done, hand\njoin("${code}@${place}")`;
   const copied = el("button", { type: "button", onclick: () => navigator.clipboard?.writeText(line).then(() => say("Copied.")) }, "Copy");
   $("main").replaceChildren(el("section", { className: "panel" }, ...(code
     ? [el("p", {}, "To join the class, run this in any notebook of the course:"), el("pre", { className: "code" }, line), el("p", {}, copied)]

@@ -28,6 +28,7 @@ Role = Literal["screen", "helper", "teacher"]
 ROLES: tuple[Role, ...] = ("screen", "helper", "teacher")
 MAX_LEARNERS = 1000
 MAX_MESSAGES = 20
+MAX_ANSWERS = 6
 NAMES = tuple(puzzle.name for puzzle in LADDER)
 
 
@@ -84,6 +85,7 @@ class LiveClass:
         self._wrong_codes, self._wrong_at_address = Limit(10, 10), Limit(120, 200)
         self._joins = Limit(60, 300)
         self._requests, self._events = Limit(60, 60), Limit(20, 60)
+        self._answers = dict[str, str]()  # by learner; nothing of it is stored
         for belief in self.room.beliefs(self.clock()) if self.films is not None else ():
             self.films.want(belief.puzzle, belief.name)  # type: ignore[union-attr]
 
@@ -191,12 +193,37 @@ class LiveClass:
                 self.films.want(event.puzzle, event.misconception)
             self.changed = True
 
+    @property
+    def question(self) -> str:
+        """What the class is asked in this row of the run sheet, if anything."""
+        return self.items[self.step].question if 0 <= self.step < len(self.items) else ""
+
+    def guess(self, learner: Learner, text: str) -> str:
+        """Take a learner's answer in place of their last one; returns the question. Raises NotAllowed."""
+        given = clean_name(text)
+        if learner.muted or not self._requests.take(learner.id):
+            raise NotAllowed(429, "too many answers: wait", 20)
+        if not self.question:
+            raise NotAllowed(409, "the class has no question just now")
+        if not given:
+            raise NotAllowed(400, "this answer has no words")
+        self._answers[learner.id], self.changed = given, True
+        return self.question
+
+    def answers(self) -> list[tuple[str, int]]:
+        """Different answers and how many gave them, the most frequent first. Capitals and a full stop make no difference."""
+        spelled = dict[str, list[str]]()
+        for text in self._answers.values():
+            spelled.setdefault(text.casefold().rstrip(".!"), []).append(text)
+        return sorted(((texts[0], len(texts)) for texts in spelled.values()), key=lambda one: -one[1])
+
     def messages_for(self, learner: Learner, seen: int) -> list[Message]:
         return self.store.messages(learner.id, seen, MAX_MESSAGES)
 
     def strike_out(self, learner: Learner) -> None:
         """Show and accept nothing more of a learner; `store.forget` then deletes what the file has."""
         self.room.learners.pop(learner.id, None)
+        self._answers.pop(learner.id, None)
         self.changed = True
 
     # --- the instructor -----------------------------------------------------------------------------------------------
@@ -244,6 +271,8 @@ class LiveClass:
         """Begin the run sheet, or go to another row of it. Everybody's `done` is withdrawn."""
         now = self.clock()
         step = min(step, max(len(self.items) - 1, 0))
+        if step != self.step:
+            self._answers.clear()
         self.store.set_meta(step=step, step_at=now, started=now if self.started is None else self.started)
         self.changed = True
 
@@ -258,6 +287,7 @@ class LiveClass:
         beliefs = self.room.beliefs(now)
         if role == "screen":  # a belief that only one learner holds is between them and the instructor
             beliefs = [one for one in beliefs if len(one.holders) > 1][:3] if counted else []
+        answers = self.answers() if counted else []
         state: dict[str, Any] = {
             "role": role,
             "title": self.title,
@@ -270,6 +300,9 @@ class LiveClass:
                 {"name": name, "title": PUZZLES[name].title, "counts": self.room.counts(name, now) if counted else {}}
                 for name in columns
             ],
+            "question": self.question,
+            "answered": len(self._answers) if counted else None,
+            "answers": [one for one in answers if role != "screen" or one[1] > 1][:MAX_ANSWERS],
             "beliefs": [self._belief(one, role) for one in beliefs[:10]],
             "agenda": self.items,
             "standing": schedule.standing(self.items, self.started, self.step, now),

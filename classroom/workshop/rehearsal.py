@@ -15,10 +15,12 @@ from checker.api.room import Event, Join
 from classroom.workshop.board import Server
 from classroom.workshop.schedule import Item
 
+GUESSES = ("yes", "no", "the same", "the same", "it depends")
+
 
 @dataclass(frozen=True, order=True)
 class Moment:
-    """What the learner with this number does in which minute of the class. In a moment without an event, a row begins."""
+    """What the learner with this number does in which minute of the class: without an event they guess, without a number a row begins."""
 
     minute: float
     learner: int = -1
@@ -38,6 +40,8 @@ def script(items: Sequence[Item], learners: int, seed: int = 0) -> list[Moment]:
         chance.uniform(0.6, 1.6) for _ in range(learners)
     ]  # minutes that a learner needs where an average one needs one
     moments = [Moment(item.start_minute) for item in items]
+    asked = [item for item in items if item.question]
+    moments += [Moment(item.start_minute + pace, who) for item in asked for who, pace in enumerate(paces)]
     for item in items:
         for puzzle in (name for name in item.exercises if name in PUZZLES):
             wrong = list(mistakes(puzzle))
@@ -85,7 +89,11 @@ async def play(server: Server, learners: int = 12, speed: float = 1.0, seed: int
     ids = [live.join(Join(live.code), "rehearsal").who for _ in range(learners)]
     for moment in script(live.items, learners, seed):
         await asyncio.sleep(max(began + moment.minute * 60 / speed - time.monotonic(), 0.0))
-        if moment.event is None:
+        if moment.event is None and moment.learner >= 0:
+            learner = live.room.learners.get(ids[moment.learner])
+            if learner is not None and live.question:
+                live.guess(learner, random.choice(GUESSES))
+        elif moment.event is None:
             step = sum(item.start_minute <= moment.minute for item in live.items) - 1
             if step > live.step:
                 live.go_to(step)

@@ -19,6 +19,7 @@ class Item(msgspec.Struct, frozen=True):
     notebook: str = ""
     puzzles: list[str] = []
     kind: str = "exercise"
+    question: str = ""
 
     @property
     def exercises(self) -> list[str]:

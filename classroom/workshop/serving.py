@@ -169,7 +169,7 @@ def link_for_learners(live: LiveClass) -> str:
 
 def announce(live: LiveClass, where: Address, ends: str) -> None:
     """Print the join code, the links, the QR code, who can reach the board, and how it `ends`."""
-    print(f'\n  In a notebook:    from checker import join, done, hand; join("{live.join_line}")')
+    print(f'\n  In a notebook:    from checker import join, guess, done, hand; join("{live.join_line}")')
     print(f"  To show it:       {link_for_learners(live)}")
     print(f"\n  Projector:        {link(live, where, 'screen')}")
     print(f"  Yours alone:      {link(live, where, 'teacher')}")

@@ -64,7 +64,12 @@ def test_the_command_prints_the_sheet_and_writes_its_rows(tmp_path: Path, capsys
     assert cli.main(["agenda", "--minutes", "90", "--json", str(file)]) == 0
     assert "row_softmax" in capsys.readouterr().out
     rows = json.loads(file.read_text("utf-8"))
-    assert set(rows[0]) == {"start_minute", "minutes", "notebook", "title", "puzzles", "kind"}
+    assert set(rows[0]) == {"start_minute", "minutes", "notebook", "title", "puzzles", "kind", "question"}
+    asked = [(row["notebook"], row["question"]) for row in rows if row["question"]]
+    questions = {lesson.notebook: lesson.question for lesson in COURSE}
+    assert asked == [
+        (name, questions[name]) for name in dict.fromkeys(row["notebook"] for row in rows if row["notebook"])
+    ]
     assert rows[-1]["start_minute"] + rows[-1]["minutes"] == 90
     for minutes in ("20", "600"):
         assert cli.main(["agenda", "--minutes", minutes]) == 2

@@ -104,6 +104,39 @@ def test_each_token_opens_only_its_own_routes(board: Board) -> None:
     assert [board.teach(action, body, "helper")[0] for action in TEACHING] == [403] * len(TEACHING)
 
 
+def test_the_projector_counts_answers_to_the_question_and_stores_none(start: Start) -> None:
+    """An answer of one person, which may be a name or an insult, is shown to the staff alone; each counts once."""
+    items = [
+        Item(0, 9, "Row softmax", question="The same?"),
+        Item(9, 9, "Write it"),
+        Item(18, 9, "Next", question="Why?"),
+    ]
+    board = start(items=items)
+    people = [board.join(name=f"{SCRIPT} {n}") for n in range(6)]
+
+    def guess(n: int, text: str) -> int:
+        return board.ask("guess", {"text": text}, people[n]["token"])[0]
+
+    assert guess(0, "yes") == 409, "before the class begins"
+    board.teach("step", {"step": 0})
+    given = ["no", "Yes.", "yes", " YES! ", "no", f"{SCRIPT} is dumb"]
+    assert [guess(n, text) for n, text in enumerate(given)] == [200] * 6
+    assert guess(4, "yes") == 200
+    assert board.view("screen")["question"] == "The same?"
+    assert (board.view("screen")["answers"], board.view("screen")["answered"]) == ([["Yes.", 4]], 6)
+    assert [n for _, n in board.view("teacher")["answers"]] == [4, 1, 1]
+    assert (guess(0, " \n "), board.ask("guess", {"text": "x"}, "nobody")[0]) == (400, 401)
+    board.teach("mute", {"who": people[5]["who"], "on": True})
+    assert guess(5, "again") == 429
+    board.ask("leave", {}, people[5]["token"])
+    assert board.view("screen")["answered"] == 5
+    board.teach("step", {"step": 1})
+    assert (board.view("screen")["question"], guess(0, "late")) == ("", 409)
+    board.teach("step", {"step": 2})
+    assert board.view("screen")["answered"] == 0
+    assert b"dumb" not in b"".join(path.read_bytes() for path in board.live.store.path.parent.glob("class.sqlite*"))
+
+
 def test_two_helpers_never_go_to_one_desk(board: Board) -> None:
     one = board.join()
     board.send(one["token"], event("hand"))

@@ -24,7 +24,10 @@ def test_the_pages_show_the_room_and_act_on_it(
     start: Start, chrome: Any, browser_thread: ThreadPoolExecutor, tmp_path: Path
 ) -> None:
     films = BeliefFilms(tmp_path / "films", lambda puzzle, name: FILM)
-    items = [Item(0, 20, "Rows", puzzles=["row_softmax"]), Item(20, 9, "Rest", kind="demonstration")]
+    items = [
+        Item(0, 20, "Rows", puzzles=["row_softmax"], question="What is the softmax of 103, 102, 101?"),
+        Item(20, 9, "Rest", kind="demonstration"),
+    ]
     board = start(items=items, films=films)
     learners = [board.join(name=f"{EVIL} {n}") for n in range(7)]
     for one in learners[:4]:
@@ -62,6 +65,12 @@ def test_the_pages_show_the_room_and_act_on_it(
     screen.get_by_text("20 min left").wait_for()
     screen.get_by_text("Now: Rows (exercise)").wait_for()
     teacher.get_by_text("Next: Rest (you show)").wait_for()
+    screen.get_by_text("What is the softmax of 103").wait_for()
+    for n, one in enumerate(learners):
+        board.ask("guess", {"text": EVIL if n < 3 else "the same" if n < 5 else f"{n}"}, one["token"])
+    screen.get_by_text("2 other answers").wait_for()
+    assert screen.locator(".poll .answers").all_inner_texts() == ["3", "2"]
+    screen.screenshot(path=str(tmp_path / "poll.png"))
     teacher.locator("#push-text").fill("Look at exp(89).")
     teacher.get_by_role("button", name="Write to them").click()
     teacher.get_by_role("button", name="Send").click()

@@ -23,6 +23,7 @@ from checker.verbs.arguments import UsageError
 from checker.verbs.board_client import Box, NotReached, deliver
 from checker.verbs.board_wire import Event, Message
 from checker.verbs.progress_file import Record
+from classroom.workshop.schedule import Item
 from tests.classroom.workshop.conftest import ROOT, Board, Start
 
 SOURCE = "secret_kernel_source"
@@ -239,3 +240,19 @@ def test_two_notebooks_of_one_folder_append_whole_lines(box: Box, board: Board, 
     both = [subprocess.Popen([sys.executable, "-c", code, str(box.folder)], cwd=ROOT) for _ in range(2)]
     assert [one.wait(60) for one in both] == [0, 0]
     assert len([json.loads(line) for line in box.spool.read_text().splitlines()]) == 400
+
+
+def test_a_guess_needs_a_class_and_a_question(start: Start, box: Box, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(UsageError, match="Join the class first"):
+        checker.guess("the same")
+    board = start(items=[Item(0, 9, "Row softmax", question="What is the softmax of 103, 102, 101?")])
+    checker.join(board.address)
+    with pytest.raises(UsageError, match="no question just now"):
+        checker.guess("the same")
+    board.teach("step", {"step": 0})
+    checker.guess(0.665)
+    assert "What is the softmax of 103" in capsys.readouterr().out
+    assert board.view("teacher")["answers"] == [["0.665", 1]]
+    board.stop()
+    with pytest.raises(UsageError, match="Not answered"):
+        checker.guess("the same")
