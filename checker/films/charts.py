@@ -145,7 +145,8 @@ def _points(place: int, values: Sequence[float | None]) -> list[tuple[float, flo
     x, y, w, h = _area(place)
     finite = [v for v in values if v is not None and math.isfinite(v)]
     low, high = (min(finite), max(finite)) if finite else (0.0, 0.0)
-    low, high = (low, high) if high > low else (low - 1, high + 1)
+    if high == low:  # a line of one height, in the middle, however large the number is
+        low, high = low - max(1.0, abs(low)), high + max(1.0, abs(high))
     step = w / max(len(values), 1)
     return [
         (x + (i + 0.5) * step, y + h - 3 - (h - 6) * (v - low) / (high - low))

@@ -36,7 +36,7 @@ def plainest_failure(
     search = _Search(candidate, start, fails, most_runs)
     search.first(list(_everyday(candidate.puzzle, search.case, start.prepared.config is None)))
     if not is_everyday(search.case):
-        search.first(list(_plainer(search.case)))
+        search.first(list(_plainer(candidate.puzzle, search.case, start.prepared.config is None)))
     search.shrink()
     return search.best
 
@@ -116,9 +116,15 @@ def _everyday(puzzle: Puzzle, case: Case, tiles: bool) -> Iterator[Case]:
     yield plain
 
 
-def _plainer(case: Case) -> Iterator[Case]:
-    """The case with all that is special about it made plain except its values, then with less and less made plain."""
-    float32 = replace(case, dtype="float32")
+def _plainer(puzzle: Puzzle, case: Case, tiles: bool) -> Iterator[Case]:
+    """The case with all that is special about it made plain except its values, then with less and less made plain.
+
+    A row of one or two numbers is made longer first. Without `tiles`, tiles stay.
+    """
+    float32, columns = replace(case, dtype="float32"), _columns(puzzle, case)
+    if case.sizes[columns] < FEW:
+        longer = replace(_resized(float32, columns, FEW), layout="contiguous", flags=_off(case))
+        yield _in_small_tiles(puzzle, longer) if tiles else longer
     for layout in ("contiguous", case.layout):
         yield replace(float32, layout=layout, flags=_off(case))
         yield replace(float32, layout=layout)

@@ -154,6 +154,9 @@ class FunctionRules:
             case ast.Tuple(elts=elements) | ast.List(elts=elements):
                 for element in elements:
                     self.target(element)
+            case ast.Subscript(value=ast.Name(id=name), slice=index) if name.endswith("_ptr"):
+                store = f"tl.store({name} + {ast.unparse(index)}, …, mask=…)"
+                self.refuse("statements", node, f"`{name}` is a pointer, an address: write to memory with {store}")
             case ast.Subscript():
                 message = (
                     "a tile cannot be changed in place: make a new one with tl.where, or write to memory with tl.store"

@@ -32,6 +32,12 @@ def kernel(body: str, above: str = "", signature: str = SIGNATURE) -> KernelSour
     )
 
 
+def test_a_store_that_is_written_as_an_assignment_is_told_of_tl_store():
+    (violation,) = broken(kernel("y_ptr[tl.arange(0, BLOCK_N)] = 1.0"))
+    assert "`y_ptr` is a pointer" in violation.message
+    assert "tl.store(y_ptr + tl.arange(0, BLOCK_N), …, mask=…)" in violation.message
+
+
 def broken(source: KernelSource) -> list[Violation]:
     return violations(source, PUZZLE)
 
