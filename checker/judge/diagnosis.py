@@ -12,7 +12,7 @@ from dataclasses import replace
 from random import Random
 
 from checker.judge.combined_kernel import Task, bank_runs
-from checker.judge.launches import Prepared, prepare, volume
+from checker.judge.launches import Prepared, prepare, prepare_if_possible, volume
 from checker.judge.likeness import (
     Behaviour,
     alike,
@@ -24,6 +24,7 @@ from checker.judge.likeness import (
 )
 from checker.judge.matching_line import matching_line, resemblance
 from checker.judge.outcome import Candidate, Outcome
+from checker.judge.plainest_case import is_everyday, ordinary_cases
 from checker.judge.runner import at_most
 from checker.judge.traffic_gate import bytes_moved
 from checker.judge.verdict import Diagnosis
@@ -36,6 +37,11 @@ DRAWS, DRAWN_CASES = 3, 8
 """This many draws, and this many of their smallest cases, tell apart kernels that agree on all cases of the puzzle."""
 _UNKNOWN = "This is not a mistake we know: the kernel"
 NONE_KNOWN = Diagnosis(None, note=f"{_UNKNOWN} behaves like none of this puzzle's wrong kernels.")
+AND_MORE = (
+    "With ordinary numbers, that is. In harder cases something else is wrong, too: mend this first, and check again."
+)
+ENOUGH = 3
+"""In so many ordinary cases a kernel has to be wrong before one of its mistakes is named alone."""
 ONLY_ON_GPU = Diagnosis(None, note=f"{_UNKNOWN} is right in the simulator, and only the GPU shows a difference.")
 
 
@@ -61,11 +67,26 @@ def find_misconception(candidate: Candidate, outcomes: Sequence[Outcome], failin
             outputs = failing.prepared.launch.outputs
             traces = {m: _nan_trace(replace(candidate, source=m.source), failing) for m in left}
             left = [m for m in left if same_origin_of_nan(failing.trace, traces[m], outputs)]
-    misconception = _only([m for m in left if compare.in_everything[m]] or left, candidate.source)
+    misconception, note = _only([m for m in left if compare.in_everything[m]] or left, candidate.source), ""
+    if misconception is None and gate == "values" and is_everyday(failing.case):
+        misconception, note = _in_ordinary_cases(candidate, compare, at_fault), AND_MORE
     if misconception is None:
         return NONE_KNOWN
     line = _line(candidate, misconception, failing)
-    return Diagnosis(misconception.name, misconception.believed, misconception.instead, misconception.try_, line)
+    return Diagnosis(misconception.name, misconception.believed, misconception.instead, misconception.try_, line, note)
+
+
+def _in_ordinary_cases(candidate: Candidate, compare: _Comparison, at_fault: _Case) -> Misconception | None:
+    """The one belief that explains what the kernel does with ordinary numbers, if a second mistake shows only in harder cases."""
+    puzzle, prepared = candidate.puzzle, at_fault[0].prepared
+    cases = ordinary_cases(puzzle, prepared.case, prepared.config is None)
+    possible = filter(None, (prepare_if_possible(puzzle, case, prepared.config) for case in cases))
+    outcomes = list(candidate.simulate_side_by_side(list(possible)))
+    learner = [at_fault, *((o, behaviour(puzzle, o)) for o in outcomes if o.ran and o.trace is not None)]
+    if sum("values" in mine.fails for _, mine in learner) < ENOUGH or not any(informative(m) for _, m in learner):
+        return None
+    left = compare.failing_too(compare.agreeing(bank(puzzle.name), learner), at_fault[0])
+    return _only([m for m in left if compare.in_everything[m]] or left, candidate.source)
 
 
 def _nan_trace(candidate: Candidate, failing: Outcome) -> Trace | None:

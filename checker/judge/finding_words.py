@@ -39,6 +39,18 @@ _NAN_FROM = {
 }
 """How each operation makes a NaN out of numbers."""
 
+_INF_FROM = {
+    "tl.exp": "float32 cannot hold the exponential of a number above 88.7",
+    "tl.exp2": "float32 cannot hold 2 to the power of 128 or more",
+    "/": "a number was divided by 0, or by a number close to 0",
+    "*": "the product is larger than its type can hold",
+    "+": "the sum is larger than its type can hold",
+    "tl.sum": "the sum is larger than its type can hold",
+    "tl.dot": "the sum is larger than its type can hold",
+    ".to": "the number is larger than the new type can hold",
+}
+"""How each operation makes an infinity."""
+
 _MAKES = {
     "create_mul": "the product",
     "create_add": "the sum",
@@ -220,9 +232,10 @@ class _Wording:
 
     def inf_born(self) -> tuple[str, str, str]:
         operation = self.finding.operation or "an operation"
+        how = f" ({_INF_FROM[operation]})" if operation in _INF_FROM else ""
         return (
             f"{self.elements.capitalize()} of {self.tensor} became inf{self.example}; the first was made{self.where.removeprefix(',')} "
-            f"by `{operation}` out of finite numbers",
+            f"by `{operation}` out of finite numbers{how}",
             "",
             "A division by zero, or a number too large for its type? float16 ends at 65,504.",
         )
@@ -234,5 +247,5 @@ class _Wording:
         return (
             f"The first NaN was made{self.where.removeprefix(',')} by {made}{how}, out of operands that were not NaN",
             "",
-            "Ask which values of the operands can make a NaN there.",
+            "Ask which values of the operands make a NaN there, and how they got them.",
         )

@@ -107,9 +107,10 @@ class Candidate:
         """
         if not failing.ran:
             return failing
-        outputs = (failing.result.tensors[name] for name in failing.prepared.launch.outputs)
-        endless = not failing.right and any(not bool(output.isfinite().all()) for output in outputs)
-        options = SimulateOptions(events=True, explain_nan=endless)
+        outputs = [failing.result.tensors[name] for name in failing.prepared.launch.outputs if not failing.right]
+        has_nan = any(bool(output.isnan().any()) for output in outputs)
+        has_inf = not has_nan and any(bool(output.isposinf().any()) for output in outputs)
+        options = SimulateOptions(events=True, explain_nan=has_nan or has_inf, explain_inf=has_inf)
         full = next(self.simulate([failing.prepared], options), failing)
         return full if full.ran else failing
 

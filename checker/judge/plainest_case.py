@@ -116,6 +116,11 @@ def _everyday(puzzle: Puzzle, case: Case, tiles: bool) -> Iterator[Case]:
     yield plain
 
 
+def ordinary_cases(puzzle: Puzzle, case: Case, tiles: bool) -> list[Case]:
+    """A dozen small cases of ordinary numbers, with some rows of several tiles."""
+    return [one for one in dict.fromkeys(_everyday(puzzle, case, tiles)) if _allowed(puzzle, one)][:12]
+
+
 def _plainer(puzzle: Puzzle, case: Case, tiles: bool) -> Iterator[Case]:
     """The case with all that is special about it made plain except its values, then with less and less made plain.
 

@@ -148,8 +148,9 @@ class _Explanation:
     def cause(self) -> Finding | None:
         """The finding that explains the wrong value."""
         undefined = _first(self.findings, "undefined_lanes")
-        is_nan = math.isnan(self.mismatch.first_values[0])
-        return undefined or (_first(self.findings, "nan_born") if is_nan else None)
+        got, _ = self.mismatch.first_values
+        born = "nan_born" if math.isnan(got) else "inf_born" if got == math.inf else ""
+        return undefined or _first(self.findings, born)
 
     def line(self) -> int | None:
         """The line that is at fault."""
@@ -213,6 +214,8 @@ class _Explanation:
             return f"{in_words(self.cause, self.source, self.trace).advice} {self._by_hand()}".strip()
         if math.isnan(got):
             return f"0 / 0, inf - inf and inf / inf give NaN. Which of them can happen there? {self._by_hand()}".strip()
+        if math.isinf(got):
+            return f"Which number is too large for its type, or divided by 0? {self._by_hand()}".strip()
         return (
             self._by_hand()
             or "Watch the film of this case: where does your program first do something else than you meant?"
@@ -223,7 +226,7 @@ class _Explanation:
         inputs, name = self.mismatch.inputs, element(self.mismatch.output, self.mismatch.first)
         tensors = self.failure.outcome.prepared.tensors
         given = {tensor for tensor in tensors if tensor not in self.failure.outcome.prepared.expected}
-        whole = all(one.values.size == tensors[one.tensor].shape[-1] for one in inputs)
+        whole = all(len(one.columns) == tensors[one.tensor].shape[-1] for one in inputs)
         if not inputs or given != {one.tensor for one in inputs} or not whole:
             return ""
         numbers = join(short(one.tensor) for one in inputs)

@@ -113,7 +113,8 @@ class GateResult:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The misconception whose kernel behaves like the learner's. If there is none, `note` says so.
+    """The misconception whose kernel behaves like the learner's. If there is none, `note` says so; if it is not
+    the only one, `note` says that.
 
     `line` is the learner's own line with the mistake, if there is just one.
     """

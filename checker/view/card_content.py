@@ -310,7 +310,12 @@ def _unreached(verdict: Verdict) -> Iterator[Paragraph]:
 def _cause(diagnosis: Diagnosis) -> Section | Paragraph:
     if diagnosis.misconception is None:
         return Paragraph(diagnosis.note, "aside")
-    sentences = (("You may have assumed", diagnosis.believed), ("In fact", diagnosis.instead), ("Try", diagnosis.try_))
+    sentences = (
+        ("You may have assumed", diagnosis.believed),
+        ("In fact", diagnosis.instead),
+        ("Try", diagnosis.try_),
+        ("", diagnosis.note),
+    )
     heading = f"This behaves exactly like a known mistake: {diagnosis.misconception.replace('_', ' ')}"
     return Section("cause", heading, tuple(sentence for sentence in sentences if sentence[1]))
 

@@ -23,6 +23,9 @@ def number(value: float, width: int = 6) -> str:
             return text
     if len(text := f"{value:.0f}") <= width and abs(value) >= 10:
         return text
+    for digits in (2, 1):  # -0.3 rather than -3e-1, which is no more exact
+        if len(text := f"{value:.{digits}f}") <= width and float(text) != 0:
+            return text
     for digits in range(3, -1, -1):
         text = re.sub(r"e([+-])0*(\d)", lambda m: "e" + m[1].replace("+", "") + m[2], f"{value:.{digits}e}")
         if len(text) <= width:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 from checker.course import PUZZLES
+from checker.films.charts import _points
 from checker.films.page import film_document, film_html
 from checker.simulator.trace import Event, Finding, TensorInfo, Tile, Trace
 from checker.submission.kernel import KernelSource, Piece
@@ -100,6 +102,11 @@ def test_an_empty_trace_gets_a_message_instead_of_a_film() -> None:
     assert "<script" not in html
 
 
+def test_a_variable_that_stays_at_a_number_of_any_size_has_a_line() -> None:
+    for value in (0.0, -1e30, 3e38):
+        assert all(point is not None and math.isfinite(point[1]) for point in _points(0, [value, value]))
+
+
 def test_numbers_are_short_and_rounded_correctly() -> None:
     for value, width, text in (
         (0.0, 5, "0"),
@@ -111,6 +118,8 @@ def test_numbers_are_short_and_rounded_correctly() -> None:
         (0.22095, 8, "0.220950"),
         (True, 5, "✓"),
         (-0.0042, 4, "-4e-3"),
+        (-0.3367, 4, "-0.3"),
+        (-0.25, 4, "-0.2"),
     ):
         assert number(value, width) == text
     for amount, text in ((112, "112 B"), (12_300, "12,300 B"), (256_000, "256 kB"), (4_200_000, "4.2 MB")):
