@@ -89,6 +89,14 @@ def test_the_line_that_made_the_first_nan_is_reported(runner):
     assert source.source.splitlines()[failure.line - 1].strip() in ("x = x - x", "x = x / x")
 
 
+def test_the_line_that_made_the_first_inf_is_reported(runner):
+    source = changed(solution("row_softmax"), "    # [BLOCK_N]\n    tl.store", "    p = p / (l_i - l_i)\n    tl.store")
+    failure = judge(ROW, source, runner, diagnose=False).failure
+    assert "first was made" in failure.message
+    assert "divided by 0" in failure.message
+    assert "l_i - l_i" in source.source.splitlines()[failure.line - 1]
+
+
 def test_a_missing_barrier_fails_even_if_the_values_are_right(runner):
     puzzle = PUZZLES["flash_attention_v1"]
     few = replace(puzzle, cases=puzzle.cases[:12], drawn=lambda draw: ())
