@@ -111,13 +111,27 @@ def pointer_argument(tensor: torch.Tensor, handle: Handle) -> Any:
 
 
 def unwrapped_tensor(value: Any) -> Any:
-    """The tensor in what `triton.reinterpret` returns, with the type that it gives; anything else unchanged."""
+    """The tensor in what `triton.reinterpret` returns, or in an object of the program's own; anything else unchanged."""
     if not isinstance(value, TensorWrapper):
-        return value
+        return _of_own_class(value)
     names = {"fp8e5": "float8_e5m2", "fp8e4nv": "float8_e4m3fn", "int1": "bool", "bf16": "bfloat16"}
     names |= {short: str(element) for short, element in _NUMBERS.items()}
     name = str(value.dtype)
     return value.base.view(getattr(torch, names.get(name, name)))
+
+
+def _of_own_class(value: Any) -> Any:
+    """Triton takes any object with `data_ptr()` and `dtype`. If it holds a tensor of that memory: a view from there to its end."""
+    if isinstance(value, torch.Tensor) or not (hasattr(value, "data_ptr") and hasattr(value, "dtype")):
+        return value
+    for base in vars(value).values():
+        if isinstance(base, torch.Tensor):
+            whole = base.detach().untyped_storage()
+            elements = torch.empty(0, dtype=value.dtype).set_(whole)
+            start, odd = divmod(value.data_ptr() - whole.data_ptr(), value.dtype.itemsize)
+            if not odd and 0 <= start < elements.numel():
+                return elements[start:]
+    return value
 
 
 def is_descriptor(value: Any) -> bool:

@@ -144,6 +144,25 @@ def test_views_and_descriptors() -> None:
     assert torch.equal(view, x)
 
 
+class Shifted:
+    """Memory from the fourth element on, as some libraries pass it."""
+
+    def __init__(self, base: torch.Tensor) -> None:
+        self.base, self.dtype = base, base.dtype
+
+    def data_ptr(self) -> int:
+        return self.base.data_ptr() + 3 * self.dtype.itemsize
+
+
+def test_an_object_that_holds_a_tensor(lens: session.Lens) -> None:
+    x, y = torch.randn(13), torch.zeros(13)
+    double_kernel[(1,)](Shifted(x), Shifted(y), 10)
+    assert torch.equal(y[3:], 2 * x[3:])
+    assert not y[:3].any()
+    double_kernel[(1,)](Shifted(x), Shifted(y), 11)
+    assert {finding.kind for finding in lens.report.findings} == {"out_of_bounds_load", "out_of_bounds_store"}
+
+
 def test_a_parameter_has_the_type_that_its_annotation_gives() -> None:
     y = torch.zeros(1, dtype=torch.int64)
     wide_kernel[(1,)](y, 1 << 20)

@@ -14,6 +14,9 @@ from checker.simulator.lockstep.programs import GiveUp, Programs, column
 from checker.simulator.lockstep.stacked import StackedTensor
 from checker.simulator.values import Handle, Taint, merge_taint
 
+MOST_WAITING = 1 << 23
+"""So many lanes of loads may wait for a first store to their tensor; each keeps 8 bytes."""
+
 
 @dataclass(slots=True)
 class Access:
@@ -69,6 +72,10 @@ class Memory:
         if not tensor.is_output:
             programs.doubt(np.ones((1, 1), bool) if access.valid is None else access.valid)
             return
+        tensor.any_stored = True
+        for waiting in tensor.waiting:
+            self._note_load(waiting)
+        tensor.waiting.clear()
         places, who = self._flat(access)
         values = self._of_valid(access, np.asarray(value.data))
         numbers = np.arange(len(places))
@@ -134,10 +141,20 @@ class Memory:
     def _loaded(self, access: Access) -> None:
         """A load from an output: of what another program stores, or another thread since the last barrier, nobody knows the order."""
         tensor = access.tensor
+        if tensor.any_stored:
+            places, who = self._flat(access)
+            self._doubt_programs(who[_by_another(tensor.stored_by[places], who)])
+            self._doubt_programs(who[tensor.stored_in[places] == self.interval[who]])
+        elif sum(earlier.places.size for earlier in tensor.waiting) < MOST_WAITING:
+            tensor.waiting.append(access)  # most tensors are never stored to
+            return
+        self._note_load(access)
+
+    def _note_load(self, access: Access) -> None:
+        """Who loaded which elements, for stores to come."""
+        tensor = access.tensor
         tensor.any_loaded = True
         places, who = self._flat(access)
-        self._doubt_programs(who[_by_another(tensor.stored_by[places], who)])
-        self._doubt_programs(who[tensor.stored_in[places] == self.interval[who]])
         tensor.loaded_by[places] = np.where(_by_another(tensor.loaded_by[places], who), MANY, who)
         after = tensor.loaded_by[places]
         tensor.loaded_by[places[(after != who) & (after != MANY)]] = MANY

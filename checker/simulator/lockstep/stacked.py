@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -38,10 +40,19 @@ class StackedTensor:
             places = self.nowhere + 1
             self.stored_by = np.full(places, NOBODY, np.int64)
             self.stored_in = np.full(places, -1, np.int64)
-            self.loaded_by = np.full(places, NOBODY, np.int64)
-            self.any_loaded = False
+            self.any_loaded = self.any_stored = False
+            self.waiting: list[Any] = []
+            """Loads before the first store."""
             self.line = np.zeros(places, np.int32)
-            self.scratch = np.zeros(places, np.int64)
+
+    @cached_property
+    def loaded_by(self) -> np.ndarray:
+        return np.full(self.nowhere + 1, NOBODY, np.int64)
+
+    @cached_property
+    def scratch(self) -> np.ndarray:
+        """Room for a store to see which of its lanes meet."""
+        return np.zeros(self.nowhere + 1, np.int64)
 
     def _elements(self) -> np.ndarray:
         """Which places are elements, and not gaps between rows."""
@@ -97,6 +108,8 @@ class StackedTensor:
 
     def stores_nan(self, launch: int) -> bool:
         """Whether a program stored NaN or inf to a launch's output."""
+        if not self.any_stored:
+            return False
         own = slice(self.starts[launch], self.starts[launch] + self.tensors[launch].span)
         stored = self.memory[own][self.stored_by[own] != NOBODY]
         return bool((isnan(stored) | isinf(stored)).any())

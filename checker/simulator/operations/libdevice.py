@@ -50,6 +50,8 @@ _DOUBLE: dict[str, tuple[str, Compute]] = {
     "isfinited": ("isfinited", np.isfinite),
     "isinf": ("isinff isinfd", np.isinf),
     "isnan": ("isnanf isnand", np.isnan),
+    "llrint": ("llrintf llrint", np.rint),
+    "llround": ("llroundf llround", _round),
     "nearbyint": ("nearbyintf nearbyint", np.rint),
     "normcdf": ("normcdff normcdf", lambda a: 0.5 * _by_python(math.erfc)(-a / math.sqrt(2))),
     "pow": ("powf pow powif powi", np.power),
@@ -106,7 +108,7 @@ class Libdevice(Operations):
         numbers = [np.asarray(h.data) for h in operands]
         if wide:
             numbers = [n.astype(np.float64) if numerics.is_float(n.dtype) else n for n in numbers]
-        data = np.asarray(compute(*numbers)).astype(self.element(type_))
+        data = numerics.cast(compute(*numbers), self.element(type_))
         if numerics.is_float(data.dtype) and name != "abs":
             self.count_flops(data, 2 if name == "fma" else 1)
         return self.result(f"libdevice.{name}", data, type_.scalar, operands)

@@ -12,6 +12,7 @@ from triton.language.semantic import TritonSemantic
 
 from checker.puzzle import Launch
 from checker.simulator import SimulationError, simulate, simulate_together
+from checker.simulator.lockstep import memory
 from tests.simulator.kernels import copied_by_descriptors
 from tests.simulator.launching import HEAD, loaded, nans, ragged
 from tests.simulator.lockstep.differential import compared_launches
@@ -320,3 +321,18 @@ def test_gaps_between_rows_belong_to_nobody():
 def test_a_barrier_lets_a_program_load_what_it_stored(tmp_path):
     lines = "tl.store(y_ptr + row, 1.0)", "tl.debug_barrier()", "tl.store(y_ptr + row, 2 * tl.load(y_ptr + row))"
     assert both_ways(statements(tmp_path, *lines), rows([3, 9])) == [True]
+
+
+@triton.jit
+def neighbour(x_ptr, N):
+    pid = tl.program_id(0)
+    tl.store(x_ptr + pid, tl.load(x_ptr + (pid + 1) % N) + 1)
+
+
+@pytest.mark.parametrize("most", [0, memory.MOST_WAITING])
+def test_a_store_to_what_another_program_has_loaded_is_doubted(most, monkeypatch):
+    monkeypatch.setattr(memory, "MOST_WAITING", most)
+    x = torch.arange(4.0)
+    launch = Launch((4,), {"x_ptr": x, "N": 4}, {}, ("x_ptr",))
+    assert simulate_together(neighbour, [launch], 60.0) == [None]
+    assert x.tolist() == [0, 1, 2, 3], "for `simulate`, which says what is wrong"

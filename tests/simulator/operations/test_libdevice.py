@@ -84,6 +84,8 @@ def test_one_argument(dtype: torch.dtype, tmp_path: Path) -> None:
         ("atan2(x, 2.0 * x)", lambda x: np.arctan2(x, 2 * x)),
         ("fmod(x, 0.75)", lambda x: np.fmod(x, 0.75)),
         ("div_rn(1.0, x)", lambda x: 1 / x),
+        ("llrint(x * 2).to(tl.float32)", lambda x: np.rint(x * 2)),
+        ("llround(x * 2).to(tl.float32)", lambda x: np.floor(x * 2 + 0.5)),
         ("fast_expf(x)", np.exp),
         ("fast_dividef(x, 3.0)", lambda x: x / 3),
         ("isnan(x).to(tl.float32)", lambda x: 0 * x),
