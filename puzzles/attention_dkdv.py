@@ -44,7 +44,7 @@ def attention_dkdv_kernel(
     H_KV,  # key and value heads; H_Q is a multiple of it
     N_Q,  # number of queries
     N_KV,  # number of keys in memory
-    IS_CAUSAL: tl.constexpr,  # query i sees key j only if j - i <= N_KV - N_Q: the ends are aligned
+    IS_CAUSAL: tl.constexpr,  # query i sees key j only if j - i <= key_lengths[b] - N_Q: the ends are aligned
     BLOCK_M: tl.constexpr,  # queries per tile
     BLOCK_N: tl.constexpr,  # keys per tile
     D: tl.constexpr,  # head dimension: 16, 32, 64 or 128

@@ -44,7 +44,7 @@ def attention_dkdv_kernel(
     H_KV,  # key and value heads; H_Q is a multiple of it
     N_Q,  # number of queries
     N_KV,  # number of keys in memory
-    IS_CAUSAL: tl.constexpr,  # query i sees key j only if j - i <= N_KV - N_Q: the ends are aligned
+    IS_CAUSAL: tl.constexpr,  # query i sees key j only if j - i <= key_lengths[b] - N_Q: the ends are aligned
     BLOCK_M: tl.constexpr,  # queries per tile
     BLOCK_N: tl.constexpr,  # keys per tile
     D: tl.constexpr,  # head dimension: 16, 32, 64 or 128
@@ -70,8 +70,8 @@ def attention_dkdv_kernel(
     dv = tl.zeros([BLOCK_N, D], tl.float32)
     begin_m = 0
     if IS_CAUSAL:
-        # the first key of the tile is seen from its own index - (N_KV - N_Q) on: tiles before that are never loaded
-        begin_m = tl.maximum(pid_n * BLOCK_N - (N_KV - N_Q), 0) // BLOCK_M * BLOCK_M
+        # the first key of the tile is seen from its own index - (length - N_Q) on: tiles before that are never loaded
+        begin_m = tl.maximum(pid_n * BLOCK_N - (length - N_Q), 0) // BLOCK_M * BLOCK_M
     end_m = tl.where(pid_n * BLOCK_N < length, N_Q, 0)  # nobody sees a tile of padding
     for head in range(head_kv * group, (head_kv + 1) * group):
         q_row = q_ptr + batch * stride_qb + head * stride_qh
@@ -94,7 +94,7 @@ def attention_dkdv_kernel(
             s = tl.dot(k, tl.trans(q)) * scale
             seen = mask_n[:, None]
             if IS_CAUSAL:
-                seen = seen & (offs_n[:, None] - rows[None, :] <= N_KV - N_Q)
+                seen = seen & (offs_n[:, None] - rows[None, :] <= length - N_Q)
             # a query that sees nothing has lse = -inf, and s + inf is no score: choose after exp, not before
             p = tl.where(seen, tl.exp(s - lse[None, :]), 0.0)
             # [BLOCK_N, D] += [BLOCK_N, BLOCK_M] @ [BLOCK_M, D]

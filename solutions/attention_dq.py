@@ -39,7 +39,7 @@ def attention_dq_kernel(
     H_KV,  # key and value heads; H_Q is a multiple of it
     N_Q,  # number of queries
     N_KV,  # number of keys in memory
-    IS_CAUSAL: tl.constexpr,  # query i sees key j only if j - i <= N_KV - N_Q: the ends are aligned
+    IS_CAUSAL: tl.constexpr,  # query i sees key j only if j - i <= key_lengths[b] - N_Q: the ends are aligned
     BLOCK_M: tl.constexpr,  # queries per tile
     BLOCK_N: tl.constexpr,  # keys per tile
     D: tl.constexpr,  # head dimension: 16, 32, 64 or 128
@@ -72,8 +72,8 @@ def attention_dq_kernel(
     end_n = tl.minimum(tl.load(key_lengths_ptr + batch), N_KV)
     length = end_n
     if IS_CAUSAL:
-        # the last query of the tile sees keys up to its own index + N_KV - N_Q: tiles beyond are never loaded
-        end_n = tl.minimum(end_n, (pid_m + 1) * BLOCK_M + N_KV - N_Q)
+        # the last query of the tile sees keys up to its own index + length - N_Q: tiles beyond are never loaded
+        end_n = tl.minimum(end_n, (pid_m + 1) * BLOCK_M + length - N_Q)
     for start_n in range(0, end_n, BLOCK_N):
         cols = start_n + offs_n
         mask_n = cols < length
@@ -85,7 +85,7 @@ def attention_dq_kernel(
         s = tl.dot(q, tl.trans(k)) * scale
         seen = mask_n[None, :]
         if IS_CAUSAL:
-            seen = seen & (cols[None, :] - offs_m[:, None] <= N_KV - N_Q)
+            seen = seen & (cols[None, :] - offs_m[:, None] <= length - N_Q)
         # a query that sees nothing has lse = -inf, and s + inf is no score: choose after exp, not before
         p = tl.where(seen, tl.exp(s - lse[:, None]), 0.0)
         # [BLOCK_M, BLOCK_N] = [BLOCK_M, D] @ [D, BLOCK_N]

@@ -33,7 +33,7 @@ def flash_attention_heads_kernel(
     H_KV,  # key and value heads; H_Q is a multiple of it
     N_Q,  # number of queries
     N_KV,  # number of keys in memory
-    IS_CAUSAL: tl.constexpr,  # query i sees key j only if j - i <= N_KV - N_Q: the ends are aligned
+    IS_CAUSAL: tl.constexpr,  # query i sees key j only if j - i <= key_lengths[b] - N_Q: the ends are aligned
     BLOCK_M: tl.constexpr,  # queries per tile
     BLOCK_N: tl.constexpr,  # keys per tile
     D: tl.constexpr,  # head dimension: 16, 32, 64 or 128
@@ -60,8 +60,8 @@ def flash_attention_heads_kernel(
     end_n = tl.minimum(tl.load(key_lengths_ptr + batch), N_KV)
     length = end_n
     if IS_CAUSAL:
-        # the last query of the tile sees keys up to its own index + N_KV - N_Q: tiles beyond are never loaded
-        end_n = tl.minimum(end_n, (pid_m + 1) * BLOCK_M + N_KV - N_Q)
+        # the last query of the tile sees keys up to its own index + length - N_Q: tiles beyond are never loaded
+        end_n = tl.minimum(end_n, (pid_m + 1) * BLOCK_M + length - N_Q)
     for start_n in range(0, end_n, BLOCK_N):
         cols = start_n + offs_n
         mask_n = cols < length
@@ -71,7 +71,7 @@ def flash_attention_heads_kernel(
         s = tl.dot(q, tl.trans(k)) * scale
         seen = mask_n[None, :]
         if IS_CAUSAL:
-            seen = seen & (cols[None, :] - offs_m[:, None] <= N_KV - N_Q)
+            seen = seen & (cols[None, :] - offs_m[:, None] <= length - N_Q)
         s = tl.where(seen, s, float("-inf"))
         m_new = tl.maximum(m_i, tl.max(s, axis=1))
         # a row that has seen nothing yet has m_new = -inf, and -inf - -inf is NaN: subtract 0 there

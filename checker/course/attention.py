@@ -264,7 +264,7 @@ SMALL_CASES = tuple(
     )
     for i, n_kv in enumerate(SMALL)
 )
-"""Small numbers of keys and of queries. The diagonal of a causal mask crosses tiles in all 16 ways, because N_KV - N_Q does.
+"""Small numbers of keys and of queries. The diagonal of a causal mask crosses tiles in all 16 ways, because N_KV - N_Q has all 16 remainders.
 
 They have one shape, and take hardly any time together.
 """

@@ -29,12 +29,12 @@ def reference(case: Case, inputs: Tensors) -> Tensors:
 
 def queries(case: Case) -> int:
     """How many queries all programs load together, if each loads the tiles that see one of its keys."""
-    _, h_q, _, n_q, n_kv, _ = sizes(case)
+    _, h_q, _, n_q, _, _ = sizes(case)
     block_m, block_n = case.meta["BLOCK_M"], case.meta["BLOCK_N"]
     count = 0
     for length in key_lengths(case).tolist():
         for start_n in range(0, length, block_n):
-            begin = max(start_n - (n_kv - n_q), 0) // block_m * block_m if case.flags["IS_CAUSAL"] else 0
+            begin = max(start_n - (length - n_q), 0) // block_m * block_m if case.flags["IS_CAUSAL"] else 0
             count += h_q * max(n_q - begin, 0)
     return count
 

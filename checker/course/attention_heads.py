@@ -162,11 +162,15 @@ def with_padding(
 
 
 def seen(case: Case, lengths: torch.Tensor) -> torch.Tensor:
-    """[B, 1, N_Q, N_KV], True where a query sees a key: below the batch's length and, if causal, not past the query (ends aligned)."""
+    """[B, 1, N_Q, N_KV], True where a query sees a key: below the batch's length and, if causal, not past the query.
+
+    Under a causal mask the last query sees the last key of its batch, as in FlashAttention.
+    """
     _, _, _, n_q, n_kv, _ = sizes(case)
     keys = torch.arange(n_kv)
-    below = (keys < lengths[:, None])[:, None, None, :].expand(-1, 1, n_q, n_kv)
-    return below & (keys - torch.arange(n_q)[:, None] <= n_kv - n_q) if case.flags["IS_CAUSAL"] else below
+    lengths = lengths[:, None, None, None]  # [B, 1, 1, 1]
+    below = (keys < lengths).expand(-1, 1, n_q, n_kv)
+    return below & (keys - torch.arange(n_q)[:, None] <= lengths - n_q) if case.flags["IS_CAUSAL"] else below
 
 
 # ----------------------------------------------------------------------------------------------------- the forward pass
@@ -226,12 +230,12 @@ def lse_scale(case: Case, output: str) -> torch.Tensor:
 
 def visible_keys(case: Case) -> int:
     """Elements of K that all programs load together, if each loads the tiles that one of its queries may see."""
-    _, h_q, _, n_q, n_kv, d = sizes(case)
+    _, h_q, _, n_q, _, d = sizes(case)
     block_m, block_n = case.meta["BLOCK_M"], case.meta["BLOCK_N"]
     keys = 0
     for length in key_lengths(case).tolist():
         for start_m in range(0, n_q, block_m):
-            end = min(length, start_m + block_m + n_kv - n_q) if case.flags["IS_CAUSAL"] else length
+            end = min(length, start_m + block_m + length - n_q) if case.flags["IS_CAUSAL"] else length
             keys += h_q * min(length, cdiv(max(end, 0), block_n) * block_n)
     return keys * d
 

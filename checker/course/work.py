@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import torch
 
+from checker.course.attention_heads import key_lengths
 from checker.course.attention_values import scale_of
 from checker.puzzle import Case, Tensors
 
@@ -34,9 +35,9 @@ class Work:
     peers: tuple[Peer, ...] = field(default=())
 
 
-def seen_pairs(case: Case) -> int:
-    """Visible pairs of a query and a key in one head: all, or those under a causal mask with the ends aligned."""
-    n_q, n_kv = case.sizes["N_Q"], case.sizes["N_KV"]
+def seen_pairs(case: Case, n_kv: int) -> int:
+    """Visible pairs of a query and one of `n_kv` keys in one head: all, or those under a causal mask with the ends aligned."""
+    n_q = case.sizes["N_Q"]
     if not case.flags.get("IS_CAUSAL"):
         return n_q * n_kv
     first = max(0, n_q - n_kv)  # the first query that sees a key; the last query sees all keys
@@ -44,11 +45,12 @@ def seen_pairs(case: Case) -> int:
 
 
 def _attention(products: int) -> Callable[[Case], int]:
-    """The operations of so many products of [N_Q, D] by [D, N_KV], or of that size, for each query head."""
+    """The operations of so many products of [N_Q, D] by [D, N_KV], or of that size, for each query head; padded keys have none."""
 
     def operations(case: Case) -> int:
-        heads = case.sizes.get("B", 1) * case.sizes.get("H_Q", 1)
-        return products * 2 * heads * seen_pairs(case) * case.sizes["D"]
+        lengths = key_lengths(case).tolist() if "B" in case.sizes else [case.sizes["N_KV"]]
+        pairs = sum(seen_pairs(case, length) for length in lengths)
+        return products * 2 * case.sizes.get("H_Q", 1) * pairs * case.sizes["D"]
 
     return operations
 

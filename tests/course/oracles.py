@@ -101,14 +101,15 @@ def _scale(case: Case) -> float:
 
 
 def _expanded(case: Case, x: Tensors) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-    """q, the keys and values of every query head, and which keys a query sees; under a causal mask the last query sees the last key."""
+    """q, the keys and values of every query head, and which keys a query sees; under a causal mask the last query sees the batch's last key."""
     k, v = x["k"], x["v"]
     if k.dim() == 4 and k.shape[1] != x["q"].shape[1]:
         k, v = (t.repeat_interleave(x["q"].shape[1] // k.shape[1], dim=1) for t in (k, v))
     n_q, n_kv = x["q"].shape[-2], k.shape[-2]
-    seen = torch.ones(n_q, n_kv, dtype=torch.bool)
-    if case.flags.get("IS_CAUSAL"):
-        seen = seen.tril(n_kv - n_q)
-    if "key_lengths" in x:
-        seen = seen & (torch.arange(n_kv) < x["key_lengths"][:, None])[:, None, None, :]
-    return x["q"], k, v, seen.expand(*x["q"].shape[:-1], n_kv)
+    masks = []
+    for length in x["key_lengths"].tolist() if "key_lengths" in x else [n_kv]:
+        seen = torch.ones(n_q, length, dtype=torch.bool)
+        seen = seen.tril(length - n_q) if case.flags.get("IS_CAUSAL") else seen
+        masks.append(torch.nn.functional.pad(seen, (0, n_kv - length)))
+    every = torch.stack(masks)[:, None] if k.dim() == 4 else masks[0]
+    return x["q"], k, v, every.expand(*x["q"].shape[:-1], n_kv)

@@ -271,8 +271,8 @@ RIGHT: dict[str, tuple[str, tuple[Exchange, ...]]] = {
         "flash_attention_heads",
         (
             (
-                "cols[None, :] - offs_m[:, None] <= N_KV - N_Q",
-                "cols[None, :].to(tl.int32) <= offs_m[:, None].to(tl.int32) + N_KV - N_Q",
+                "cols[None, :] - offs_m[:, None] <= length - N_Q",
+                "cols[None, :].to(tl.int32) <= offs_m[:, None].to(tl.int32) + N_KV - N_Q + (length - N_KV)",
             ),
         ),
     ),

@@ -12,7 +12,7 @@ import torch
 
 from checker import cli, gpu
 from checker.course import PUZZLES
-from checker.course.attention_heads import seen
+from checker.course.attention_heads import key_lengths, seen
 from checker.course.work import WORK, Work, seen_pairs
 from checker.gpu import Timing
 from checker.puzzle import NORMAL, Case, Launch, Tensors
@@ -152,7 +152,14 @@ def test_products_have_a_roofline(space: Workspace) -> None:
 def test_pairs_are_counted_under_the_mask(n_q: int, n_kv: int, causal: bool) -> None:
     case = replace(HEADS.cases[0], flags={"IS_CAUSAL": causal, "RAGGED": 0})
     case = replace(case, sizes={**case.sizes, "B": 1, "N_Q": n_q, "N_KV": n_kv})
-    assert seen_pairs(case) == int(seen(case, torch.tensor([n_kv])).sum())
+    assert seen_pairs(case, n_kv) == int(seen(case, torch.tensor([n_kv])).sum())
+
+
+def test_padded_keys_take_no_products() -> None:
+    sizes = {"B": 3, "H_Q": 4, "H_KV": 2, "N_Q": 21, "N_KV": 83, "D": 16}
+    case = replace(HEADS.cases[0], sizes=sizes, flags={"IS_CAUSAL": True, "RAGGED": 1})
+    pairs = int(seen(case, key_lengths(case)).sum())
+    assert WORK[HEADS.name].products(case) == 2 * 2 * sizes["H_Q"] * pairs * sizes["D"]
 
 
 def test_the_demand_is_every_tensor_once_and_four_operations_per_pair_and_feature() -> None:
