@@ -42,5 +42,6 @@ def linear_chunk_states_kernel(
     # [D, BLOCK_V]
     tl.store(s_ptr + row[:, None] * D_V + offs_v[None, :], state, mask=mask_v[None, :])
     # [D]: the same in every slice of the values, so only the first one stores it
-    tl.store(z_ptr + row, tl.sum(k, axis=0), mask=(offs_d < D) & (tl.program_id(2) == 0))
+    if tl.program_id(2) == 0:
+        tl.store(z_ptr + row, tl.sum(k, axis=0))
     # your code ends here

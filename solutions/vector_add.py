@@ -15,7 +15,8 @@ def vector_add_kernel(
     """Program `pid` adds elements pid * BLOCK_N, pid * BLOCK_N + 1, ... up to BLOCK_N of them, and none past N."""
     # In PyTorch: z = x + y
     # your code starts here (about 6 lines)
-    pid = tl.program_id(0)
+    # in 64 bits, because offsets grow large
+    pid = tl.program_id(0).to(tl.int64)
     offs_n = pid * BLOCK_N + tl.arange(0, BLOCK_N)
     mask = offs_n < N
     # [BLOCK_N]
