@@ -54,10 +54,10 @@ def causal_linear_attention_parallel_kernel(
     # [CHUNK, CHUNK] = [CHUNK, D] @ [D, CHUNK]
     a = tl.dot(q.to(v.dtype), tl.trans(k.to(v.dtype)))
     a = tl.where(offs_c[:, None] >= offs_c[None, :], a, 0.0)
-    # [CHUNK, BLOCK_V] = [CHUNK, D] @ [D, BLOCK_V], the chunks before, in float32 like the state
-    num = tl.dot(q, state)
+    # [CHUNK, BLOCK_V] = [CHUNK, D] @ [D, BLOCK_V], the chunks before; TF32 has the range of float32
+    num = tl.dot(q, state, input_precision="tf32")
     # [CHUNK, BLOCK_V] += [CHUNK, CHUNK] @ [CHUNK, BLOCK_V], this chunk: its weights may pass 65,504
-    num = tl.dot(a, v.to(tl.float32), num)
+    num = tl.dot(a, v.to(tl.float32), num, input_precision="tf32")
     den = tl.sum(q * z[None, :], axis=1) + tl.sum(a, axis=1) + 1e-6
     o_ptrs = o_ptr + head * stride_oh + offs_n[:, None] * stride_on + offs_v[None, :]
     # [CHUNK, BLOCK_V]

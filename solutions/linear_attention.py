@@ -59,8 +59,8 @@ def linear_attention_kernel(
             q_ptr + head * stride_qh + offs_m[:, None] * stride_qm + offs_d[None, :], mask=mask_m[:, None], other=0.0
         )
         q = tl.maximum(q.to(tl.float32), 0.0) + tl.exp(tl.minimum(q.to(tl.float32), 0.0))
-        # [BLOCK_M, BLOCK_V] = [BLOCK_M, D] @ [D, BLOCK_V], in float32: over a long text the state leaves float16's range
-        num = tl.dot(q, state)
+        # [BLOCK_M, BLOCK_V] = [BLOCK_M, D] @ [D, BLOCK_V]: over a long text the state leaves float16's range, not TF32's
+        num = tl.dot(q, state, input_precision="tf32")
         den = tl.sum(q * z[None, :], axis=1) + 1e-6
         o_ptrs = o_ptr + head * stride_oh + offs_m[:, None] * stride_om + offs_v[None, :]
         # [BLOCK_M, BLOCK_V]

@@ -29,9 +29,9 @@ IN_BFLOAT16 = {
         "tl.dot(q.to(v.dtype), tl.trans(k.to(v.dtype)))",
         "tl.dot(q.to(tl.bfloat16), tl.trans(k.to(tl.bfloat16)))",
     ),
-    "linear values": ("tl.dot(a, v.to(tl.float32), num)", "tl.dot(a.to(tl.bfloat16), v.to(tl.bfloat16), num)"),
+    "linear values": ("tl.dot(a, v.to(tl.float32), num,", "tl.dot(a.to(tl.bfloat16), v.to(tl.bfloat16), num,"),
     "linear state": ("tl.trans(k.to(v.dtype)), v", "tl.trans(k.to(tl.bfloat16)), v.to(tl.bfloat16)"),
-    "linear queries": ("tl.dot(q, state)", "tl.dot(q.to(tl.bfloat16), state.to(tl.bfloat16))"),
+    "linear queries": ("tl.dot(q, state,", "tl.dot(q.to(tl.bfloat16), state.to(tl.bfloat16),"),
 }
 """Each product of the solutions, its operands rounded once more."""
 PRODUCTS = [

@@ -52,7 +52,9 @@ def test_labels_are_read_as_data(written):
 
 
 def test_a_hunk_may_only_add_and_a_mark_chooses_the_wrong_lines(written):
-    (wrong,) = written(section("     pid = tl.program_id(0).to(tl.int64)\n+    pid = 0\n@@\n     mask = offs_n < N  # wrong"))
+    (wrong,) = written(
+        section("     pid = tl.program_id(0).to(tl.int64)\n+    pid = 0\n@@\n     mask = offs_n < N  # wrong")
+    )
     assert wrong.source.source == solution("vector_add").replace("(tl.int64)\n", "(tl.int64)\n    pid = 0\n")
     assert lines_of(wrong) == ["mask = offs_n < N"]
 
