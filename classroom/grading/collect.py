@@ -253,7 +253,6 @@ class Collector:
         record = Collected(
             source=source,
             layout=self.layout.name,
-            platform=self.roster.platform,
             puzzles=tuple(p.name for p in self.puzzles),
             learners=in_order,
             unread=tuple(self.unread),

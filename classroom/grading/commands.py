@@ -114,10 +114,6 @@ def judge(
     ray_address: RayAddress = "auto",
     require_isolation: Isolation = None,
     shard: Annotated[str, Option(metavar="I/N", help="only this part of N, for N processes on one folder")] = "1/1",
-    watch: Annotated[
-        Path | None, Option(metavar="FOLDER", help="collect this folder again and again, and grade what arrives")
-    ] = None,
-    policy: Annotated[Path | None, Option(metavar="TOML", help="with --watch: how to score")] = None,
 ) -> int:
     """Judge what has no verdict yet: verdicts/."""
     from classroom.grading import stages
@@ -125,8 +121,6 @@ def judge(
     judging = stages.Judging(
         device, secret, jobs, not no_diagnosis, time_limit, learner_limit, engine, ray_address, require_isolation, shard
     )
-    if watch is not None:
-        return _stage(stages.watch, run, judging, watch, policy)
     return _stage(stages.judge, run, judging)
 
 

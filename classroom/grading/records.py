@@ -45,15 +45,11 @@ class Learner(Record, frozen=True, kw_only=True):
 
 
 class Collected(Record, frozen=True, kw_only=True):
-    """`collected/v1`: everyone on the roster, and everyone who handed in. `unread` are files that belong to nobody.
-
-    `platform` is the learning platform whose ids the roster has, if any.
-    """
+    """`collected/v1`: everyone on the roster, and everyone who handed in. `unread` are files that belong to nobody."""
 
     schema: Literal["collected/v1"] = "collected/v1"
     source: str
     layout: str
-    platform: str = ""
     puzzles: tuple[str, ...]
     learners: tuple[Learner, ...]
     unread: tuple[Unread, ...] = ()

@@ -8,8 +8,7 @@ import json
 import signal
 import sys
 import tempfile
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -117,7 +116,11 @@ def collect(
         roster = read_roster(roster_file) if roster_file else None
         settled = read_matches(match_file) if match_file else {}
         with Reader() as reader:
-            collected, sources = _collection(path, puzzles, reader, roster, assignment, settled, output)
+            collected, sources = collecting.collect(
+                path, puzzles, reader, roster=roster, assignment=assignment, settled=settled, aside=output
+            )
+    except collecting.SeveralAssignments as error:
+        raise UsageError(f"{error}, with --assignment NAME") from None
     except TableError as error:
         raise UsageError(str(error)) from None
     if not collected.learners:
@@ -128,24 +131,6 @@ def collect(
     folder.keep_collected(collected, sources)
     _print_collected(collected, folder)
     return DONE
-
-
-def _collection(
-    path: Path,
-    puzzles: Sequence[Puzzle],
-    reader: Reader,
-    roster: Roster | None,
-    assignment: str | None = None,
-    settled: Mapping[str, str] | None = None,
-    aside: Path | None = None,
-) -> tuple[Collected, dict[str, KernelSource]]:
-    """Raises UsageError where `assignment` has to choose one of several."""
-    try:
-        return collecting.collect(
-            path, puzzles, reader, roster=roster, assignment=assignment, settled=settled, aside=aside
-        )
-    except collecting.SeveralAssignments as error:
-        raise UsageError(f"{error}, with --assignment NAME") from None
 
 
 def _with_puzzles_handed_in(collected: Collected) -> Collected:
@@ -290,38 +275,6 @@ def _isolated(sandbox: Sandbox, required: Sequence[str]) -> Sandbox:
             f"isolation by {', '.join(required)} is required; this machine lacks {', '.join(lacking)}"
         )
     return sandbox
-
-
-def watch(run: Path, judging: Judging, watched: Path, policy_file: Path | None) -> int:
-    """Collect, judge and score whenever the watched folder has changed, until Ctrl-C."""
-    folder, setting, seen = RunFolder(run), judging.setting(), None
-    before = _collected(folder) if (folder.path / "collected.json").exists() else None
-    people = [learner.person for learner in before.learners if learner.on_roster] if before else []
-    roster = Roster(people, before.platform if before else "")
-    puzzles = _puzzles(before) if before else list(LADDER)
-    policy = _policy(policy_file)
-    folder.keep_setting(setting)
-    with _ended_by_sigterm(), contextlib.suppress(KeyboardInterrupt), Reader() as reader:
-        while True:
-            now = _stamps(watched)
-            if now != seen:
-                seen = now
-                folder.keep_collected(*_collection(watched, puzzles, reader, roster))
-                judged = _judged(judging, folder, _tasks(folder, setting), setting)
-                folder.keep_results(score(folder, puzzles, policy, setting))
-                if judged.interrupted:
-                    break
-            time.sleep(1.0)
-    return DONE
-
-
-def _stamps(watched: Path) -> frozenset[tuple[str, int, int]]:
-    found = set()
-    for path in watched.rglob("*"):
-        with contextlib.suppress(OSError):
-            about = path.lstat()
-            found.add((str(path), about.st_mtime_ns, about.st_size))
-    return frozenset(found)
 
 
 # --------------------------------------------------------------------------------------------------------- score, report

@@ -72,17 +72,3 @@ def test_less_isolation_than_required_is_refused_before_anything_runs(
     folder = run_folder(tmp_path, {"anna.py": RIGHT})
     assert cli.main(["judge", str(folder.path), "--device", "cpu", "--require-isolation", "full"]) == 3
     assert "this machine lacks landlock, namespaces, seccomp" in capsys.readouterr().err
-
-
-def test_a_watched_folder_is_graded_as_files_arrive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    watched, seen = laid_out(tmp_path / "inbox", {"anna.py": STUB}), []
-
-    def sleep(_: float) -> None:
-        seen.append([one.learner.id for one in RunFolder(tmp_path / "run").results.submissions])
-        if len(seen) == 2:
-            raise KeyboardInterrupt
-        (watched / "bob.py").write_text(STUB)
-
-    monkeypatch.setattr("classroom.grading.stages.time.sleep", sleep)
-    assert cli.main(["judge", str(tmp_path / "run"), "--device", "cpu", "--watch", str(watched)]) == 0
-    assert seen == [["anna"], ["anna", "bob"]]
