@@ -37,7 +37,15 @@ function present() {
       })
     )
     .then(() => {
-      const current = () => fit(Reveal.getCurrentSlide(), 1080);
+      const current = () => {
+        const slide = Reveal.getCurrentSlide();
+        fit(slide, 1080);
+        // a film that is not shown yet has no lines to scroll to
+        for (const line of slide.querySelectorAll(".source .current")) {
+          const box = line.closest(".source");
+          box.scrollTop = line.offsetTop - (box.clientHeight - line.offsetHeight) / 2;
+        }
+      };
       Reveal.on("slidechanged", current);
       current();
       document.documentElement.dataset.ready = "true";

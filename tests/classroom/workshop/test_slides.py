@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 import nbformat
@@ -29,4 +30,11 @@ def test_every_deck_has_slides_notes_a_stub_and_a_film_and_loads_nothing_from_ou
         assert not stubs or any(re.search(r"\bfilms?\(", cell.source) for cell in shown if cell.cell_type == "code"), (
             name
         )
+        seen = [cell for cell in slides.cells if cell.metadata.slideshow.slide_type != "notes"]
+        for cell, following in itertools.pairwise([*seen, seen[0]]):
+            last = following.metadata.slideshow.slide_type in ("slide", "subslide")
+            assert not (last and cell.cell_type == "markdown" and cell.source.rstrip().endswith(":")), (
+                name,
+                cell.source,
+            )
         assert site.read_page(deck.html(slides)).loaded == [], name
