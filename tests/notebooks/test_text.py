@@ -78,7 +78,7 @@ def test_the_solution_is_not_given_away() -> None:
 def test_a_learner_writes_after_at_most_ten_cells() -> None:
     """From the top of a notebook to its first stub, and from the check of one puzzle to the stub of the next."""
     for puzzle in LADDER:
-        if puzzle.notebook > "04":
+        if puzzle.notebook > "07":
             continue
         cells = json.loads((ROOT / f"notebooks/{puzzle.notebook}.ipynb").read_text("utf-8"))["cells"]
         stub = next(i for i, cell in enumerate(cells) if cell["id"] == f"stub-{puzzle.name}")
@@ -90,4 +90,4 @@ def test_a_learner_writes_after_at_most_ten_cells() -> None:
 def test_a_learner_launches_every_kernel_on_tensors_of_their_own() -> None:
     for puzzle in LADDER:
         text = (ROOT / f"notebooks/src/{puzzle.notebook}.md").read_text("utf-8")
-        assert f"\n{puzzle.kernel}[" in text or puzzle.notebook > "04", puzzle.kernel
+        assert f"\n{puzzle.kernel}[" in text or puzzle.notebook > "07", puzzle.kernel

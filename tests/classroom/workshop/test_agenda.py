@@ -33,6 +33,12 @@ def test_every_notebook_says_what_it_takes() -> None:
         assert lesson.needs in names[: names.index(name)] or (lesson.needs is None and name == names[0]), name
 
 
+def test_the_readme_says_how_long_the_course_takes_and_no_notebook_is_too_long_for_a_sitting() -> None:
+    hours = round(sum(lesson.minutes for lesson in COURSE) / 60)
+    assert f"about {hours} hours in all" in (ROOT / "README.md").read_text("utf-8")
+    assert [lesson.notebook for lesson in COURSE if lesson.minutes > 75] == []
+
+
 def test_every_sheet_fills_its_time_with_breaks_and_in_the_order_of_the_ladder() -> None:
     ladder = [puzzle.name for puzzle in LADDER]
     goals = []
