@@ -53,7 +53,7 @@ def save_film(kernel: Any, launch: Launch, folder: Path, watch: Observer, locato
         before = copies_for_film(launch)
         options = SimulateOptions(events=True, state=True, most_programs=PROGRAMS)
         trace = simulate(kernel, launch, options, [watch], locator)
-        allow_stores(trace, launch)
+        allow_stores(kernel, trace, launch)
         made = film_of_launch(source_of_launch(kernel, locator), launch, trace, before)
         folder.mkdir(parents=True, exist_ok=True)
         made.save(folder / f"{name}.html")

@@ -25,6 +25,7 @@ from checker.simulator.launch import line_of
 from checker.simulator.location import Locator
 from checker.simulator.recorder import Observer
 from checker.simulator.trace import ProgramId
+from checker.simulator.triton_internals import const_parameters
 from checker.view import display
 from checker.view.panel import Panel
 
@@ -112,7 +113,9 @@ class Lens:
 
     def _side_by_side(self, kernel: Any, launch: Launch, locator: Locator) -> Trace | None:
         """The trace of a launch in which there is nothing to find; None for any other, which is left as it was."""
-        if self.outputs or self.films is not None or self.options.most_programs or not _can_run_side_by_side(launch):
+        if self.outputs or self.films is not None or self.options.most_programs or const_parameters(kernel):
+            return None
+        if not _can_run_side_by_side(launch):
             return None
         (trace,) = simulate_together(kernel, [launch], min(self.seconds, AT_ONCE), declared=False, locator=locator)
         return trace
@@ -155,7 +158,7 @@ class Lens:
             words = stopped_words(source_of_launch(kernel, locator), locator, line, sizes, "You interrupted it.")
             raise KeyboardInterrupt(words) from None
         source = source_of_launch(kernel, locator)
-        allow_stores(trace, launch)
+        allow_stores(kernel, trace, launch)
         problems = [problem_of(finding, source, trace) for finding in trace.findings]
         self.report.add(source, trace, problems, time.monotonic() - started)
         new = [p for p in problems if (id(kernel), _cell(), p.key) not in self._shown]

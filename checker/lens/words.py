@@ -12,7 +12,7 @@ from checker.phrases import count, program, short
 from checker.puzzle import Launch
 from checker.simulator.location import FILE, Locator
 from checker.simulator.trace import Finding, ProgramId, Trace
-from checker.simulator.triton_internals import function_of, source_of
+from checker.simulator.triton_internals import const_parameters, function_of, source_of
 from checker.submission.kernel import KernelSource, Piece
 from checker.submission.notebook import origin_of
 from checker.view.panel import Panel
@@ -82,10 +82,11 @@ def problem_of(finding: Finding, source: KernelSource, trace: Trace) -> Problem:
     return Problem(source.kernel, *where, tensor, finding.program, element)
 
 
-def allow_stores(trace: Trace, launch: Launch) -> None:
-    """Where a launch names no outputs, every tensor that it stores to is one: drop what was found against that."""
+def allow_stores(kernel: Any, trace: Trace, launch: Launch) -> None:
+    """Where a launch names no outputs, every tensor that it stores to is one, unless it is `tl.const`: drop what was found against that."""
     if not launch.outputs:
-        trace.findings = [finding for finding in trace.findings if finding.kind != "modified_input"]
+        const = const_parameters(kernel)
+        trace.findings = [f for f in trace.findings if f.kind != "modified_input" or f.tensor in const]
 
 
 def problems_panel(source: KernelSource, grid: Sequence[int], problems: Sequence[Problem]) -> Panel:

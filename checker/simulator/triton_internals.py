@@ -150,6 +150,11 @@ def annotated_type(jitted: Any, name: str) -> str:
     return next((str(p.annotation_type) for p in getattr(jitted, "params", ()) if p.name == name), "")
 
 
+def const_parameters(jitted: Any) -> set[str]:
+    """Parameters annotated `tl.const`, by name: pointers that the kernel promises not to store to."""
+    return {p.name for p in getattr(jitted, "params", ()) if p.is_const}
+
+
 def number_argument(value: Any, annotated: str = "") -> Any:
     """A number argument with the type that its annotation or the launcher gives it: i32, i64, u64, fp32 or int1."""
     if annotated in _NUMBERS and isinstance(value, bool | int | float):

@@ -168,6 +168,10 @@ def kernel(x_ptr, y_ptr):
     with lens(quiet=True, outputs=["y_ptr"]) as report:
         kernel[(1,)](x, y)
     assert {finding.kind for finding in report.findings} == {"modified_input", "unwritten"}
+    const = loaded(tmp_path, HEAD + text.replace("x_ptr, y_ptr)", "x_ptr: tl.const, y_ptr)").replace("x - x", "x"))
+    with lens(quiet=True) as report:
+        const[(1,)](torch.ones(4), y)
+    assert [(finding.kind, finding.tensor) for finding in report.findings] == [("modified_input", "x")]
 
 
 def test_tensors_know_where_they_would_be() -> None:
