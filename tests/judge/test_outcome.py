@@ -3,32 +3,42 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
+import pytest
 
 from checker.course import PUZZLES
-from checker.judge.launches import plan, prepare_all
+from checker.judge.launches import Prepared, plan, prepare_all
 from checker.judge.outcome import NEAR, Candidate, Outcome
 from tests.judge.helpers import changed, cpu_cases, solution
+from tests.judge.local_runner import LocalRunner
 
 ROW = PUZZLES["online_softmax"]
 
 
-def outcomes(runner, source, puzzle=ROW) -> tuple[list[Outcome], list[Outcome]]:
-    """A third of the cases by themselves, and side by side. One program alone never runs side by side."""
-    cases = [case for case in cpu_cases(puzzle) if case.sizes["M"] > 1][::3]
-    prepared = prepare_all(puzzle, plan(cases, source.configs))
-    return list(Candidate(puzzle, source, runner).simulate(prepared)), Candidate(puzzle, source, runner).simulate_cases(
-        prepared
-    )
+@cache
+def cases() -> list[Prepared]:
+    """A third of the cases. One program alone never runs side by side."""
+    return prepare_all(ROW, plan([case for case in cpu_cases(ROW) if case.sizes["M"] > 1][::3], ()))
+
+
+def one_by_one(runner, source) -> list[Outcome]:
+    return list(Candidate(ROW, source, runner).simulate(cases()))
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory) -> list[Outcome]:
+    """The solution in each case by itself."""
+    return one_by_one(LocalRunner(tmp_path_factory.mktemp("alone"), compiles=False), solution("online_softmax"))
 
 
 def together(outcome: Outcome) -> bool:
     return outcome.trace is not None and outcome.trace.in_lockstep
 
 
-def test_right_cases_ran_side_by_side(runner):
-    alone, both = outcomes(runner, solution("online_softmax"))
+def test_right_cases_ran_side_by_side(runner, alone):
+    both = Candidate(ROW, solution("online_softmax"), runner).simulate_cases(cases())
     assert [o.case for o in both] == [o.case for o in alone]
     assert not any(map(together, alone))
     assert [together(o) for o in both] == [o.comparison.worst <= 1 / NEAR for o in alone]
@@ -36,9 +46,9 @@ def test_right_cases_ran_side_by_side(runner):
 
 def test_doubtful_cases_ran_alone(runner):
     forgets = changed(solution("online_softmax"), "l_i * tl.exp(m_i - m_safe)", "l_i")
-    alone, both = outcomes(runner, forgets)
+    both = Candidate(ROW, forgets, runner).simulate_cases(cases())
     assert {o.right for o in both} == {True, False}
-    for one, other in zip(alone, both, strict=True):
+    for one, other in zip(one_by_one(runner, forgets), both, strict=True):
         in_doubt = 1 / NEAR < one.comparison.worst < NEAR
         assert not (together(other) and in_doubt)
         assert other.right == one.right
@@ -48,11 +58,11 @@ def test_doubtful_cases_ran_alone(runner):
             assert np.allclose(mismatch.got, same.got, rtol=1e-5, equal_nan=True)
 
 
-def test_a_case_near_its_tolerance_runs_alone(runner):
-    alone, _ = outcomes(runner, solution("online_softmax"))
+def test_a_case_near_its_tolerance_runs_alone(runner, alone):
     worst = max(o.comparison.worst for o in alone)
     for share in (0.4, 0.6):  # of the tolerance, made this small
         narrow = {d: replace(t, rtol=t.rtol * worst / share, c=t.c * worst / share) for d, t in ROW.tolerance.items()}
-        _, both = outcomes(runner, solution("online_softmax"), replace(ROW, tolerance=narrow))
+        puzzle = replace(ROW, tolerance=narrow)
+        both = Candidate(puzzle, solution("online_softmax"), runner).simulate_cases(cases())
         assert all(o.right for o in both)
         assert any(not together(o) for o in both) == (share > 1 / NEAR)

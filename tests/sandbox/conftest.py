@@ -63,7 +63,17 @@ def soon(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
     return True
 
 
+SECRET = "SECRET_OF_THE_PARENT"
+
+
 @pytest.fixture(scope="session")
 def sandbox() -> Iterator[Sandbox]:
-    with Sandbox(Limits(simulate=2.5, compile=30.0, memory=512 << 20, processes=16)) as one:
+    """Its worker starts where the environment holds a `SECRET`."""
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        Sandbox(Limits(simulate=2.5, compile=30.0, memory=512 << 20, processes=16)) as one,
+    ):
+        patch.setenv(SECRET, "42")
+        one.start()
+        patch.undo()
         yield one

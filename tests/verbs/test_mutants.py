@@ -15,7 +15,7 @@ from checker.judge.gpu_gate import NOT_VISIBLE, seen_on_gpu
 from checker.judge.launches import GUARD, whole
 from checker.judge.outcome import Candidate
 from checker.judge.runner import RunResult
-from checker.misconceptions import Misconception, bank
+from checker.misconceptions import Misconception, bank, quick
 from checker.misconceptions.pages import PageError
 from checker.puzzle import Launch
 from checker.simulator.trace import SimulateOptions
@@ -26,7 +26,7 @@ from tests.judge.helpers import solution
 from tests.judge.local_runner import LocalRunner
 
 VECTOR_ADD = PUZZLES["vector_add"]
-SMALL = replace(VECTOR_ADD, cases=tuple(case for case in VECTOR_ADD.cases if case.sizes["N"] < 10_000))
+SMALL = quick(VECTOR_ADD)
 CAUGHT = Row("vector_add", "no_mask", "failed", "memory", ("memory", "values"), "no_mask")
 
 
