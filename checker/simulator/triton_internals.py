@@ -309,6 +309,53 @@ class _Operations:
         return result
 
 
+_running: list[_Operations] = []
+"""Of the launches whose language is patched in, one inside the other: the last one computes."""
+_Change = tuple[Any, str, Any]
+"""A module or class, a name in it, and what the name stands for during a launch."""
+
+
+@dataclass(frozen=True)
+class _Replacements:
+    """What changes in the same way for every launch, and is made once: a launch of a few programs takes no longer than that.
+
+    `of` has the replacement of each function by the identity of the original. `jitted_methods` are left to the launch.
+    """
+
+    changes: tuple[_Change, ...]
+    of: Mapping[int, Any]
+    jitted_methods: tuple[tuple[str, Any], ...]
+
+
+@lru_cache(maxsize=1)
+def _replacements() -> _Replacements:
+    replaced: dict[int, Any] = {}
+    changes: list[_Change] = []
+    jitted: list[tuple[str, Any]] = []
+    for place, name, member in _builtins():
+        replacement = replaced.setdefault(id(member), _computed_by_the_launch(member))
+        changes.append((place, name, replacement))
+    for name, stub in vars(libdevice).items():  # the stubs for any GPU; the compiler picks the current GPU's
+        if (replacement := replaced.get(id(vars(cuda_libdevice).get(name)))) is not None:
+            replaced[id(stub)] = replacement
+            changes.append((libdevice, name, replacement))
+    for name, member in vars(tl.core.tensor).items():
+        if isinstance(member, FunctionType) and not name.startswith("_") and not tl.core.is_builtin(member):
+            if callable(getattr(tl, name, None)):  # x.exp() and the like do not show that they are builtins
+                by_name = (lambda n: lambda x, *a, **k: getattr(tl, n)(x, *a, **k))(name)
+                changes.append((tl.core.tensor, name, by_name))
+        elif isinstance(member, JITTED):
+            jitted.append((name, member))
+    for kind in (tl.core.dtype, tl.core.pointer_type, tl.core.block_type):
+        changes.append((kind, "to_ir", lambda type_, builder: type_))
+    return _Replacements(tuple(changes), replaced, tuple(jitted))
+
+
+def _computed_by_the_launch(member: Call) -> Call:
+    member = member.__wrapped__ if getattr(member, "__code__", None) is _WRAPPER else member  # type: ignore[attr-defined]
+    return lambda *arguments, **named: _running[-1].compute(member, arguments, named)
+
+
 class Binding:
     """Triton's language, bound to one builder during one launch.
 
@@ -329,29 +376,14 @@ class Binding:
         """`not`, lane by lane."""
         return self.semantic.not_(tile)
 
-    def _bind(self, member: Callable[..., Any]) -> Callable[..., Any]:
-        member = member.__wrapped__ if getattr(member, "__code__", None) is _WRAPPER else member  # type: ignore[attr-defined]
-        return lambda *arguments, **named: self.operations.compute(member, arguments, named)
-
     def _changes(
         self, device: Call, functions: Mapping[str, Any], methods: Mapping[str, Any], truth: Callable[[Any], bool]
-    ) -> Iterator[tuple[Any, str, Any]]:
-        bound: dict[int, Any] = {}
-        for place, name, member in _builtins():
-            replacement = bound.setdefault(id(member), self._bind(member))
-            self.replaced[id(member)] = replacement
-            yield place, name, replacement
-        for name, stub in vars(libdevice).items():  # the stubs for any GPU; the compiler picks the current GPU's
-            member = vars(cuda_libdevice).get(name)
-            if id(member) in bound:
-                self.replaced[id(stub)] = bound[id(member)]
-                yield libdevice, name, bound[id(member)]
-        for name, member in list(vars(tl.core.tensor).items()):
-            if isinstance(member, FunctionType) and not name.startswith("_") and not tl.core.is_builtin(member):
-                if callable(getattr(tl, name, None)):  # x.exp() and the like do not show that they are builtins
-                    yield tl.core.tensor, name, (lambda n: lambda x, *a, **k: getattr(tl, n)(x, *a, **k))(name)
-            elif isinstance(member, JITTED):
-                yield tl.core.tensor, name, (lambda m: lambda x, *a, **k: device(m, x, *a, **k))(member)
+    ) -> Iterator[_Change]:
+        always = _replacements()
+        self.replaced = dict(always.of)
+        yield from always.changes
+        for name, member in always.jitted_methods:
+            yield tl.core.tensor, name, (lambda m: lambda x, *a, **k: device(m, x, *a, **k))(member)
         for jitted in JITTED:  # the library passes the front end on, which is ours anyway
             yield jitted, "__call__", lambda jf, *a, _semantic=None, **k: device(jf, *a, **k)
         for name, replacement in functions.items():
@@ -361,8 +393,6 @@ class Binding:
         for name, replacement in methods.items():
             yield tl.core.tensor, name, replacement
         yield tl.core.tensor, "__bool__", lambda x: _front_end_asks(sys._getframe(1)) or truth(x)
-        for kind in (tl.core.dtype, tl.core.pointer_type, tl.core.block_type):
-            yield kind, "to_ir", lambda type_, builder: type_
 
     @contextlib.contextmanager
     def patched(
@@ -380,7 +410,11 @@ class Binding:
                 for place, name, replacement in list(self._changes(device, functions, methods, truth)):
                     undo.append((place, name, vars(place).get(name, missing)))
                     setattr(place, name, replacement)
-                yield
+                _running.append(self.operations)
+                try:
+                    yield
+                finally:
+                    _running.pop()
             finally:
                 for place, name, original in reversed(undo):
                     if original is missing:
