@@ -22,6 +22,8 @@ import torch
 import triton
 import triton.language as tl
 
+from solutions.fast.launching import allow_descriptors, check_heads, check_statistics
+
 
 @triton.jit
 def rows_kernel(
@@ -225,19 +227,14 @@ def attention_backward(
 
     Raises ValueError for other tensors.
     """
-    b, h, n, d = q.shape
-    whole = all(t.shape == q.shape and t.is_contiguous() for t in (q, k, v, o, do))
-    if d not in (64, 128) or not whole or lse.shape != (b, h, n) or not lse.is_contiguous():
-        raise ValueError(
-            f"q, k, v, o and do have to be [B, H, N, 64 or 128] without gaps, and lse [B, H, N]; q is {[*q.shape]}"
-        )
+    b, h, n, d = check_heads(q=q, k=k, v=v, o=o, do=do)
+    check_statistics(b, h, n, lse=lse)
     dq, dk, dv = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
     rows = triton.cdiv(n, 128) * 128
     lse2, delta = torch.empty(2, b * h, rows, dtype=torch.float32, device=q.device)
     scale = 1 / math.sqrt(d) if scale is None else scale
     c = config or choose(b * h, n, d, causal)
-    # descriptors made in a kernel lie in memory that the launch asks for
-    triton.set_allocator(lambda size, alignment, stream: torch.empty(size, dtype=torch.int8, device=q.device))
+    allow_descriptors()
     rows_kernel[(rows // 64, b * h)](o, do, lse, lse2, delta, n, rows, D=d, BLOCK_M=64, num_warps=4)
     inputs, t = (q, k, v, do, lse2, delta), c.dkdv
     meta = {"IS_CAUSAL": causal, "BLOCK_M": t.block_m, "BLOCK_N": t.block_n, "D": d, "STAGES": t.stages}

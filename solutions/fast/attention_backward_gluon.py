@@ -43,6 +43,7 @@ from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
 from solutions.fast.attention_backward import rows_kernel
 from solutions.fast.attention_gluon import as_block, fill, release, ring, take
+from solutions.fast.launching import check_heads, check_statistics
 
 
 @gluon.jit
@@ -333,17 +334,8 @@ def attention_backward_gluon(
 
     Raises ValueError for other tensors, and where they are not on a Hopper GPU.
     """
-    b, h, n, d = q.shape
-    whole = all(t.shape == q.shape and t.is_contiguous() for t in (q, k, v, o, do))
-    if d not in (64, 128) or not whole or lse.shape != (b, h, n) or not lse.is_contiguous():
-        raise ValueError(
-            f"q, k, v, o and do have to be [B, H, N, 64 or 128] without gaps, and lse [B, H, N]; q is {[*q.shape]}"
-        )
-    types = [t.dtype for t in (q, k, v, o, do)]
-    if q.dtype not in (torch.bfloat16, torch.float16) or {*types} != {q.dtype} or lse.dtype != torch.float32:
-        raise ValueError(
-            f"q, k, v, o and do have to be all bf16 or all fp16, and lse float32, not {types}, {lse.dtype}"
-        )
+    b, h, n, d = check_heads(q=q, k=k, v=v, o=o, do=do)
+    check_statistics(b, h, n, lse=lse)
     if q.device.type != "cuda" or torch.cuda.get_device_capability(q.device) != (9, 0):
         raise ValueError(f"this needs a Hopper GPU (compute capability 9.0); q is on {q.device}")
     dq, dk, dv = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)

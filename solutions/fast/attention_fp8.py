@@ -35,6 +35,8 @@ import torch
 import triton
 import triton.language as tl
 
+from solutions.fast.launching import allow_descriptors, check_heads
+
 
 @triton.jit
 def quantise_kernel(
@@ -176,17 +178,12 @@ def attention_fp8(
 
     All products are of e4m3; quantising is part of it. Raises ValueError for other tensors.
     """
-    b, h, n, d = q.shape
-    if d not in (64, 128) or not (q.shape == k.shape == v.shape and all(t.is_contiguous() for t in (q, k, v))):
-        raise ValueError(
-            f"q, k and v have to be [B, H, N, 64 or 128] without gaps, not {[*q.shape], [*k.shape], [*v.shape]}"
-        )
+    b, h, n, d = check_heads(q=q, k=k, v=v)
     c = config or CONFIGS[0]
     o, lse = torch.empty_like(q), torch.empty(b, h, n, dtype=torch.float32, device=q.device)
     (q8, q_scale), (k8, k_scale) = quantise(q, c.block_m), quantise(k, c.block_n)
     v8, v_scale = quantise(v, c.block_n, transposed=True)
-    # descriptors made in a kernel lie in memory that the launch asks for
-    triton.set_allocator(lambda size, alignment, stream: torch.empty(size, dtype=torch.int8, device=q.device))
+    allow_descriptors()
     meta = {"IS_CAUSAL": causal, "MASK_END": n % c.block_n > 0, "BLOCK_M": c.block_m, "BLOCK_N": c.block_n, "D": d}
     attention_fp8_kernel[(q_scale.numel(),)](
         *(q8, k8, v8, q_scale, k_scale, v_scale, o, lse, 1 / math.sqrt(d), b * h, n, q8.shape[1], k8.shape[1]),

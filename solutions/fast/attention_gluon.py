@@ -31,6 +31,8 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 )
 from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
+from solutions.fast.launching import check_heads
+
 
 @gluon.jit
 def ring(desc, STAGES: gl.constexpr, READERS: gl.constexpr):
@@ -230,11 +232,7 @@ def attention_gluon(
 
     Raises ValueError for other tensors.
     """
-    b, h, n, d = q.shape
-    if d not in CONFIGS or not (q.shape == k.shape == v.shape and all(t.is_contiguous() for t in (q, k, v))):
-        raise ValueError(
-            f"q, k and v have to be [B, H, N, 64 or 128] without gaps, not {[*q.shape], [*k.shape], [*v.shape]}"
-        )
+    b, h, n, d = check_heads(q=q, k=k, v=v)
     o, lse = torch.empty_like(q), torch.empty(b, h, n, dtype=torch.float32, device=q.device)
     c = config or CONFIGS[d]
     dtype = gl.bfloat16 if q.dtype == torch.bfloat16 else gl.float16

@@ -22,6 +22,8 @@ import torch
 import triton
 import triton.language as tl
 
+from solutions.fast.launching import allow_descriptors, check, check_heads
+
 
 @triton.jit
 def phi(x):
@@ -34,7 +36,7 @@ def phi(x):
 def segment_sums_kernel(
     k_ptr,  # [B * H, N, D] keys, without gaps
     v_ptr,  # [B * H, N, D] values, without gaps
-    s_ptr,  # [B * H, segments, D + 1, D] float32: the sum of phi(k)^T v over each segment but the last, and below it that of phi(k)
+    s_ptr,  # [B * H, segments, D + 1, D] float32: from the second on, the sum of phi(k)^T v over the segment before, and below it that of phi(k)
     N,  # number of tokens
     SEGMENT,  # tokens in a segment: a multiple of CHUNK
     D: tl.constexpr,  # numbers in a query, key or value: 64 or 128
@@ -57,18 +59,19 @@ def segment_sums_kernel(
         # [BLOCK_V, D] += [BLOCK_V, CHUNK] @ [CHUNK, D]
         s = tl.dot(tl.trans(v), k.to(v.dtype), s)
         z += tl.sum(k, axis=0)
-    at = head * (tl.num_programs(1) + 1) + segment
+    at = head * (tl.num_programs(1) + 1) + segment + 1  # where it is summed up for the next segment
     offs_d = tl.arange(0, D)
     offs_v = start_v + tl.arange(0, BLOCK_V)
     s_ptr += at * (D + 1) * D
     tl.store(s_ptr + offs_d[None, :] * D + offs_v[:, None], s)
     # [D]: the same for all columns of the values, so only the first program stores it
-    tl.store(s_ptr + D * D + offs_d, z, mask=(offs_d < D) & (start_v == 0))
+    if start_v == 0:
+        tl.store(s_ptr + D * D + offs_d, z)
 
 
 @triton.jit
 def prefix_kernel(
-    x_ptr,  # [B * H, SEGMENTS, SIZE] float32: in place, what comes before each segment; the last one is not read
+    x_ptr,  # [B * H, SEGMENTS, SIZE] float32: in place, from the sum of the segment before to the sum of all before; the first one is not read
     SIZE,  # numbers in a segment's sums: a multiple of BLOCK
     SEGMENTS: tl.constexpr,  # a power of two
     BLOCK: tl.constexpr,  # numbers that one program owns
@@ -78,8 +81,8 @@ def prefix_kernel(
     offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     x_ptrs = x_ptr + (tl.program_id(1).to(tl.int64) * SEGMENTS + segments[:, None]) * SIZE + offs[None, :]
     # [SEGMENTS, BLOCK]
-    x = tl.load(x_ptrs, mask=segments[:, None] < SEGMENTS - 1, other=0.0)
-    tl.store(x_ptrs, tl.cumsum(x, axis=0) - x)
+    x = tl.load(x_ptrs, mask=segments[:, None] > 0, other=0.0)
+    tl.store(x_ptrs, tl.cumsum(x, axis=0))
 
 
 @triton.jit
@@ -192,20 +195,14 @@ def linear_attention(
     segments: int | None = None,
 ) -> torch.Tensor:
     """Output [B, H, N, D] of q, k, v [B, H, N, D]: bf16, D 64 or 128, without gaps. Raises ValueError for other tensors."""
-    b, h, n, d = q.shape
-    if d not in CONFIGS or not (q.shape == k.shape == v.shape and all(t.is_contiguous() for t in (q, k, v))):
-        raise ValueError(
-            f"q, k and v have to be [B, H, N, 64 or 128] without gaps, not {[*q.shape], [*k.shape], [*v.shape]}"
-        )
-    if q.dtype != torch.bfloat16:  # a state in fp16 would overflow
-        raise ValueError(f"q has to be bfloat16, not {q.dtype}")
+    check((torch.bfloat16,), q=q)  # a state in fp16 would overflow
+    b, h, n, d = check_heads(q=q, k=k, v=v)
     best, count = choose(b * h, n, d)
     c, count = config or best, segments or count
     size = triton.cdiv(triton.cdiv(n, count), 128) * 128
     o = torch.empty_like(v)
     s = torch.empty(b * h, count, d + 1, d, dtype=torch.float32, device=q.device) if count > 1 else None
-    # descriptors made in a kernel lie in memory that the launch asks for
-    triton.set_allocator(lambda size, alignment, stream: torch.empty(size, dtype=torch.int8, device=q.device))
+    allow_descriptors()
     if s is not None:
         grid = (d // 64, count - 1, b * h)
         segment_sums_kernel[grid](k, v, s, n, size, D=d, CHUNK=64, BLOCK_V=64, STAGES=3, num_warps=4, num_stages=3)

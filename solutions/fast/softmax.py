@@ -24,6 +24,8 @@ import torch
 import triton
 import triton.language as tl
 
+from solutions.fast.launching import HALVES, check, multiprocessors
+
 LOG2E = tl.constexpr(1.4426950408889634)
 
 
@@ -162,14 +164,11 @@ def choose(n: int, dtype: torch.dtype) -> Config:
     return next(config for (most, size), config in FASTEST.items() if n <= most and size == dtype.itemsize)
 
 
-def multiprocessors(device: torch.device) -> int:
-    return torch.cuda.get_device_properties(device).multi_processor_count
-
-
 def softmax(x: torch.Tensor, config: Config | None = None) -> torch.Tensor:
     """Softmax of every row of x [M, N], without gaps: float32, bf16 or fp16. Raises ValueError for other tensors."""
-    if x.dim() != 2 or not x.is_contiguous():
-        raise ValueError(f"x has to be [M, N] without gaps, not {[*x.shape]} with strides {x.stride()}")
+    if x.dim() != 2 or not 0 < x.shape[1] <= 2**31:
+        raise ValueError(f"x has to be [M, N] with 1 to 2**31 columns, not {[*x.shape]}")
+    check((torch.float32, *HALVES), x=x)
     y = torch.empty_like(x)
     launch(x, y, config or choose(x.shape[1], x.dtype))
     return y

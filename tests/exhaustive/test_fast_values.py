@@ -7,7 +7,7 @@ import torch
 
 from solutions.fast import attention, attention_backward, attention_fp8, attention_split, linear_attention, softmax
 from tests.fast import exact
-from tests.fast.exact import BOTH, WIDTHS, apart, assert_attention, every, normal, with_outliers
+from tests.fast.exact import BOTH, GROUPED, WIDTHS, apart, assert_attention, every, normal, padded, with_outliers
 from tests.fast.launches import caught, simulated
 
 FORWARD = [(d, causal, c) for d in (64, 128) for causal in (False, True) for c in attention.configs(d, causal)]
@@ -22,6 +22,23 @@ def test_attention_forward(n: int, d: int, causal: bool, config: attention.Confi
     with caught(simulated):
         got = attention.attention(q, k, v, causal, config=config)
     assert_attention(got, exact.attention(q, k, v, causal))
+
+
+@every(sizes=GROUPED, causal=BOTH, d=WIDTHS)
+def test_attention_of_grouped_heads_and_padded_texts(d: int, causal: bool, sizes: tuple[int, int, int, int]) -> None:
+    tensors, lengths = padded(*sizes, d)
+    with caught(simulated):
+        got = attention.attention(*tensors, causal, key_lengths=lengths)
+    assert_attention(got, exact.attention(*tensors, causal, lengths))
+
+
+@every(causal=BOTH, d=WIDTHS)
+def test_attention_of_grouped_heads_in_every_configuration(d: int, causal: bool) -> None:
+    (q,), (k, v) = normal(2, 4, 193, d, count=1), normal(2, 2, 193, d, count=2)
+    for config in attention.configs(d, causal):
+        with caught(simulated):
+            got = attention.attention(q, k, v, causal, config=config)
+        assert_attention(got, exact.attention(q, k, v, causal), words=config)
 
 
 def test_the_tests_cover_the_configurations_that_the_launchers_choose() -> None:
@@ -88,15 +105,6 @@ def test_attention_split(shape: tuple[int, ...], d: int, causal: bool, splits: i
     with caught(simulated, multiprocessors=7):
         got = attention_split.attention_split(q, k, v, causal, splits)
     assert_attention(got, exact.attention(q, k, v, causal))
-
-
-def test_every_split_gets_whole_tiles_of_keys() -> None:
-    for tiles, n_kv, programs in ((8, 65536, 132), (8, 16384, 132), (1, 1, 132), (1, 4097, 132), (300, 4097, 132)):
-        splits, size = attention_split.share_out(tiles, n_kv, 128, programs)
-        assert size % 128 == 0
-        assert (splits - 1) * size < n_kv <= splits * size
-        assert splits == 1 or splits * tiles <= programs
-    assert attention_split.share_out(8, 65536, 128, 132) == (16, 4096)
 
 
 @every(config=attention_backward.CONFIGS, causal=BOTH)

@@ -43,14 +43,23 @@ def with_outliers(x: torch.Tensor) -> torch.Tensor:
     return x
 
 
-def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> tuple[torch.Tensor, torch.Tensor]:
-    """Output and log-sum-exp [B, H_Q, N_Q] of q [B, H_Q, N_Q, D] and k, v [B, H_KV, N_KV, D]; the last query sees all keys."""
+def attention(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool, key_lengths: torch.Tensor | None = None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Output and log-sum-exp [B, H_Q, N_Q] of q [B, H_Q, N_Q, D] and k, v [B, H_KV, N_KV, D], of which key_lengths [B] count.
+
+    Under a causal mask the last query sees all keys that count. A query that sees none gives 0 and -inf.
+    """
+    if key_lengths is not None:
+        one = [attention(q[b, None], k[b, None, :, :n], v[b, None, :, :n], causal) for b, n in enumerate(key_lengths)]
+        return torch.cat([o for o, _ in one]), torch.cat([lse for _, lse in one])
     q, k, v = (t.double().repeat_interleave(q.shape[1] // t.shape[1], dim=1) for t in (q, k, v))
     s = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
     if causal:
         hidden = torch.ones(s.shape[-2:], dtype=torch.bool, device=s.device).triu(1 + k.shape[2] - q.shape[2])
         s = s.masked_fill(hidden, -math.inf)
-    return s.softmax(-1) @ v, s.logsumexp(-1)
+    lse = s.logsumexp(-1)
+    return (s - lse.clamp(min=-1e300)[..., None]).exp() @ v, lse
 
 
 def assert_attention(
@@ -61,7 +70,30 @@ def assert_attention(
     words: object = "",
 ) -> None:
     assert apart(got[0], expected[0]) < o_error, words
-    assert float((got[1] - expected[1]).abs().max()) < lse_error, words
+    blind = expected[1] == -math.inf  # these see no key
+    assert torch.equal(got[1] == -math.inf, blind), words
+    assert not bool(got[0][blind].any()), words
+    assert float((got[1] - expected[1])[~blind].abs().amax()) < lse_error, words
+
+
+GROUPED = (
+    (1, 1, 17, 300),
+    (6, 2, 193, 64),
+    (8, 1, 1, 193),
+    (4, 4, 130, 129),
+)
+"""H_Q, H_KV, N_Q and N_KV."""
+
+
+def padded(
+    h_q: int, h_kv: int, n_q: int, n_kv: int, d: int, device: str = "cpu"
+) -> tuple[list[torch.Tensor], torch.Tensor]:
+    """q, k and v of four texts, and how many keys count: some, none, one, all. The others are NaN."""
+    (q,), (k, v) = normal(4, h_q, n_q, d, count=1, device=device), normal(4, h_kv, n_kv, d, count=2, device=device)
+    lengths = torch.tensor([2 * n_kv // 3, 0, 1, n_kv], dtype=torch.int32, device=device)
+    for b, n in enumerate(lengths):
+        k[b, :, n:], v[b, :, n:] = math.nan, math.nan
+    return [q, k, v], lengths
 
 
 def gradients(

@@ -14,7 +14,18 @@ import torch
 
 from solutions.fast import attention, attention_backward, attention_fp8, attention_split, linear_attention, softmax
 from tests.fast import exact
-from tests.fast.exact import BOTH, HALVES, WIDTHS, apart, assert_attention, every, normal, with_outliers
+from tests.fast.exact import (
+    BOTH,
+    GROUPED,
+    HALVES,
+    WIDTHS,
+    apart,
+    assert_attention,
+    every,
+    normal,
+    padded,
+    with_outliers,
+)
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")]
 hopper = pytest.mark.skipif(
@@ -74,6 +85,22 @@ def test_attention_forward(
     expected = exact.attention(q, k, v, causal)
     for config, kernel in kernels(d, causal):
         assert_attention(twice(lambda run=kernel: run(q, k, v, causal)), expected, *errors, config)
+
+
+@every(sizes=(*GROUPED, (8, 2, 1000, 4097)), causal=BOTH, d=WIDTHS)
+def test_attention_of_grouped_heads_and_padded_texts(d: int, causal: bool, sizes: tuple[int, int, int, int]) -> None:
+    tensors, lengths = padded(*sizes, d, device="cuda")
+    got = twice(lambda: attention.attention(*tensors, causal, key_lengths=lengths))
+    assert_attention(got, exact.attention(*tensors, causal, lengths))
+
+
+@every(causal=BOTH, d=WIDTHS, n=LENGTHS)
+def test_attention_of_grouped_heads_in_every_configuration(n: int, d: int, causal: bool) -> None:
+    (q,), (k, v) = (normal(2, h, n, d, count=count, device="cuda") for h, count in ((8, 1), (2, 2)))
+    expected = exact.attention(q, k, v, causal)
+    for config in attention.configs(d, causal):
+        got = twice(lambda c=config: attention.attention(q, k, v, causal, config=c))
+        assert_attention(got, expected, words=config)
 
 
 @hopper

@@ -1,0 +1,134 @@
+"""The launchers of the fast kernels refuse what they cannot compute, in words, before anything is launched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from functools import partial
+
+import pytest
+import torch
+
+from checker.puzzle import Launch
+from solutions.fast import attention, attention_backward, attention_fp8, attention_split, linear_attention, softmax
+from tests.fast.exact import normal
+from tests.fast.launches import caught
+
+
+def launched(*_: object) -> None:
+    raise AssertionError("this must not be launched")
+
+
+def heads(*shape: int, dtype: torch.dtype = torch.bfloat16) -> torch.Tensor:
+    return torch.zeros(*(shape or (1, 2, 17, 64)), dtype=dtype)
+
+
+Q, SHORT, NARROW, GAPS = heads(), heads(1, 2, 9, 64), heads(1, 2, 17, 32), heads(1, 2, 17, 128)[..., ::2]
+HALF, SINGLE, LSE = heads(dtype=torch.float16), heads(dtype=torch.float32), torch.zeros(1, 2, 17)
+THREE = heads(1, 3, 17, 64)
+FORWARD = {
+    "fast": attention.attention,
+    "split": attention_split.attention_split,
+    "fp8": attention_fp8.attention_fp8,
+    "linear": linear_attention.linear_attention,
+}
+
+
+@pytest.mark.parametrize("run", FORWARD.values(), ids=FORWARD)
+def test_attention_refuses_types_gaps_and_shapes_that_its_kernel_cannot_read(run: Callable[..., object]) -> None:
+    with caught(launched):
+        for tensors, words in (
+            ((SINGLE, SINGLE, SINGLE), "not float32: convert it first"),
+            ((Q, Q, SINGLE), "v has to be .* not float32"),
+            ((GAPS, Q, Q), r"q has gaps .* q\.contiguous\(\)"),
+            ((Q, Q, SHORT), r"\[1, 2, 9, 64\]"),
+            ((NARROW, NARROW, NARROW), "64 or 128"),
+            ((Q[0], Q, Q), r"not .*\[2, 17, 64\]"),
+        ):
+            with pytest.raises(ValueError, match=words):
+                run(*tensors)
+
+
+def test_attention_refuses_tensors_of_two_types() -> None:
+    """Both are types that the kernel takes, but a product needs operands of one."""
+    with caught(launched):
+        for run in (attention.attention, attention_split.attention_split, attention_fp8.attention_fp8):
+            with pytest.raises(ValueError, match="q and v need one type and one device"):
+                run(Q, Q, HALF)
+
+
+def test_attention_refuses_heads_that_cannot_share_and_lengths_it_cannot_read() -> None:
+    lengths = torch.tensor([17], dtype=torch.int32)
+    with caught(launched):
+        for run in (attention.attention, attention_split.attention_split):
+            with pytest.raises(ValueError, match="3 query heads have to share 2 heads"):
+                run(THREE, Q, Q)
+        for wrong, words in ((lengths.long(), "not int64"), (lengths.repeat(2), r"has to be \[1\]")):
+            with pytest.raises(ValueError, match=words):
+                attention.attention(Q, Q, Q, key_lengths=wrong)
+        with pytest.raises(ValueError, match="leave out `config`"):
+            attention.attention(Q, Q, Q, key_lengths=lengths, config=attention.SPECIALISED)
+        with pytest.raises(ValueError, match="17 queries need as many keys, and there are 9"):
+            attention_split.attention_split(Q, SHORT, SHORT, causal=True)
+
+
+def test_the_backward_pass_refuses_what_the_forward_pass_did_not_make() -> None:
+    run = partial(attention_backward.attention_backward, Q, Q, Q)
+    with caught(launched):
+        for tensors, words in (
+            ((Q, LSE, SINGLE), "do has to be"),
+            ((SHORT, LSE, Q), "one shape"),
+            ((Q, LSE.bfloat16(), Q), "lse has to be float32"),
+            ((Q, LSE[:, :1], Q), r"lse has (gaps|to be \[1, 2, 17\])"),
+        ):
+            with pytest.raises(ValueError, match=words):
+                run(*tensors)
+
+
+def test_softmax_refuses_numbers_that_it_would_round_or_miss() -> None:
+    with caught(launched):
+        for x, words in (
+            (torch.zeros(2, 3, dtype=torch.int64), "not int64"),
+            (torch.zeros(2, 3, dtype=torch.float64), "not float64"),
+            (torch.zeros(1, 40_000, dtype=torch.float64), "not float64"),
+            (torch.zeros(3), r"not \[3\]"),
+            (torch.zeros(2, 0), "1 to 2"),
+            (torch.zeros(4, 6)[:, ::2], "gaps"),
+        ):
+            with pytest.raises(ValueError, match=words):
+                softmax.softmax(x)
+
+
+def test_memory_for_descriptors_is_allowed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user's own allocator stays, whatever is launched after it."""
+    allowed: list[object] = []
+    monkeypatch.setattr("triton.set_allocator", allowed.append)
+    monkeypatch.setattr("solutions.fast.launching._ALLOWED", ContextVar("fresh", default=False))
+    launches: list[Launch] = []
+    with caught(lambda kernel, launch: launches.append(launch)):
+        for _ in range(3):
+            attention.attention(*normal(1, 1, 17, 64))
+    assert (len(launches), len(allowed)) == (3, 1)
+
+
+def test_every_split_gets_whole_tiles_of_keys() -> None:
+    for n_kv in (1, 17, 4097, 16384, 65536):
+        for wanted in (1, 2, 5, 16, 132):
+            splits, size = attention_split.share_out(n_kv, 128, wanted)
+            assert size % 128 == 0
+            assert splits <= wanted
+            assert (splits - 1) * size < n_kv <= splits * size
+    assert attention_split.share_out(65536, 128, 16) == (16, 4096)
+
+
+def test_no_program_is_left_over_where_splits_can_prevent_it() -> None:
+    """One tile more than there are multiprocessors took 1.5 times as long, with one of them at work in the second half."""
+    for tiles in (67, 133, 136, 144):
+        splits = attention_split.choose_splits(tiles, 16384, 128, 132)
+        taken, whole = (attention_split.cost(tiles, 16384, 128, n, 132) for n in (splits, 1))
+        assert splits > 1, tiles
+        assert taken < 0.95 * whole, tiles
+    for tiles in (100, 132, 256):
+        assert attention_split.choose_splits(tiles, 16384, 128, 132) == 1, "all of them are at work already"
+    assert attention_split.choose_splits(8, 65536, 128, 132) == 16
+    assert attention_split.choose_splits(1, 1, 128, 132) == 1
