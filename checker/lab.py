@@ -23,7 +23,7 @@ from rich.console import Console
 
 from checker import gpu, workspace
 from checker.checking import check_source
-from checker.compiler import TARGETS, CompileResult, compile_kernel, requests_for
+from checker.compiler import EXAMINED, CompileResult, compile_kernel, requests_for
 from checker.course import PUZZLES
 from checker.course.demonstrations import DEMONSTRATIONS, FOLDER, PIPELINES
 from checker.films.page import linked, side_by_side
@@ -189,15 +189,15 @@ def levels(measured: Mapping[str, Sequence[float]], products: float) -> Plot:
 def compile_for(
     target: str, kernel: Any, arguments: Mapping[str, torch.Tensor | Scalar], meta: Mapping[str, Scalar], **options: int
 ) -> CompileResult:
-    """Compile any kernel for the ``"T4"``, ``"A100"``, ``"L4"`` or ``"H100"``, which need not be present.
+    """Compile any kernel for the ``"T4"``, ``"A100"``, ``"L4"``, ``"H100"`` or ``"B200"``, which need not be present.
 
     `arguments` are those of a launch, in the kernel's order, `meta` its constexprs, and `options` may be ``num_warps`` and
     ``num_stages``. `CompileResult.facts` lists what the result tells.
     """
-    if target not in TARGETS:
-        raise UsageError(f"There is no GPU called {target} in the course. Its GPUs are {', '.join(TARGETS)}.")
+    if target not in EXAMINED:
+        raise UsageError(f"There is no GPU called {target} in the course. Its GPUs are {', '.join(EXAMINED)}.")
     launch = Launch((1,), arguments, meta, (), options)
-    (request,) = requests_for(launch, (*arguments, *meta), (TARGETS[target],))
+    (request,) = requests_for(launch, (*arguments, *meta), (EXAMINED[target],))
     return compile_kernel(kernel, request)
 
 

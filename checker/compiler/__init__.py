@@ -3,6 +3,7 @@
 from checker.compiler.compile import compile_kernel
 from checker.compiler.facts import Dot, SharedTile, TensorCore
 from checker.compiler.request import (
+    EXAMINED,
     SHARED_MEMORY,
     TARGETS,
     CompileRequest,
@@ -13,6 +14,7 @@ from checker.compiler.request import (
 )
 
 __all__ = [
+    "EXAMINED",
     "SHARED_MEMORY",
     "TARGETS",
     "CompileRequest",

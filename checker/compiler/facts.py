@@ -58,7 +58,7 @@ class TensorCore:
 # PTX and cubin ---------------------------------------------------------------------------------------------------------
 
 _MMA = re.compile(
-    r"^\s*(?:@\S+\s+)?(mma\.sync|wgmma\.mma_async|tcgen05\.mma)(?:\.sp)?(?:\.sync)?(?:\.aligned)?(?:\.(m\d+n\d+k\d+))?((?:\.\w+)*)",
+    r"^\s*(?:@\S+\s+)?(mma\.sync|wgmma\.mma_async|tcgen05\.mma)(?:\.sp)?(?:\.sync)?(?:\.aligned)?(?:\.(m\d+n\d+k\d+))?((?:\.\w+(?:::\w+)?)*)",
     re.MULTILINE,
 )
 _OPERAND = re.compile(r"^(?:f16|bf16|tf32|f32|f64|s8|u8|s4|u4|b1|e4m3|e5m2|s32)$")
@@ -105,8 +105,9 @@ def tensor_cores(ptx: str) -> tuple[TensorCore, ...]:
     """The tensor-core instructions of a kernel, equal ones counted."""
     found: Counter[tuple[str, str, str]] = Counter()
     for match in _MMA.finditer(ptx):
-        types = [word for word in match[3].split(".") if _OPERAND.match(word)]
-        found[match[1], match[2] or "", types[1] if len(types) > 1 else ""] += 1
+        types = [word for word in match[3].replace("kind::", "").split(".") if _OPERAND.match(word)]
+        operands = types[1] if len(types) > 1 else "".join(types)  # tcgen05 names only the kind of its operands
+        found[match[1], match[2] or "", operands] += 1
     return tuple(TensorCore(*key, count) for key, count in found.items())
 
 
@@ -164,8 +165,13 @@ _TYPE = re.compile(r"\b(?:tensor|memdesc)<((?:\d+x)+)([a-z]\w*)(?:, #(\w+))?")
 def shared_tiles(ttgir: str) -> tuple[SharedTile, ...]:
     """Every kind of tile in shared memory, with its count."""
     aliases = _aliases(ttgir)
-    found = Counter(_tile(match, aliases) for match in _ALLOCATED.finditer(ttgir))
+    found = Counter(_tile(match, aliases) for match in _ALLOCATED.finditer(ttgir) if not _is_barrier(match))
     return tuple(replace(tile, count=count) for tile, count in found.items())
+
+
+def _is_barrier(allocated: re.Match[str]) -> bool:
+    """Whether this holds mbarriers, not a tile: each is one number of 64 bits."""
+    return allocated[2] == "i64" and _shape(allocated[1])[-1] == 1
 
 
 def bytes_in_flight(ttgir: str) -> int:
@@ -179,7 +185,7 @@ def bytes_in_flight(ttgir: str) -> int:
         if (named := _KEPT.search(line)) is None:
             continue
         kept.pop(named[2] or "", None)
-        if match := _ALLOCATED.search(line):
+        if (match := _ALLOCATED.search(line)) and not _is_barrier(match):
             tile = _tile(match, aliases)
             kept[named[1]] = (tile.stages - 1) * math.prod(tile.shape) * tile.bits // 8
             most = max(most, sum(kept.values()))

@@ -12,6 +12,8 @@ from checker.puzzle import Launch, Scalar
 
 TARGETS: dict[str, int] = {"T4": 75, "A100": 80, "L4": 89, "H100": 90}
 """The GPUs to compile for, with their compute capability."""
+EXAMINED: dict[str, int] = {**TARGETS, "B200": 100}
+"""The GPUs that `xray` examines a kernel for; a verdict need not wait for the last one."""
 
 SHARED_MEMORY: dict[int, int] = {75: 65536, 80: 166912, 86: 101376, 89: 101376, 90: 232448, 100: 232448, 120: 101376}
 """Bytes of shared memory one program may use, by compute capability (CUDA C++ Programming Guide, technical specifications)."""
@@ -19,7 +21,7 @@ SHARED_MEMORY: dict[int, int] = {75: 65536, 80: 166912, 86: 101376, 89: 101376, 
 
 def gpu_name(capability: int) -> str:
     """The GPU that represents a capability, e.g. "T4 (sm_75)"."""
-    names = {value: name for name, value in TARGETS.items()}
+    names = {value: name for name, value in EXAMINED.items()}
     return f"{names[capability]} (sm_{capability})" if capability in names else f"sm_{capability}"
 
 

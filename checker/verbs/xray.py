@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from checker.compiler import SHARED_MEMORY, TARGETS, CompileResult, SharedTile, requests_for
+from checker.compiler import EXAMINED, SHARED_MEMORY, CompileResult, SharedTile, requests_for
 from checker.compiler.occupancy import MOST_REGISTERS, Occupancy, occupancy
 from checker.judge.phrases import stopped
 from checker.phrases import count, join
@@ -54,7 +54,7 @@ class Compiled:
 
 def xray_and_show(puzzle: Puzzle, source: KernelSource, choices: Mapping[str, Any]) -> tuple[Panel, bool]:
     """Show the X-ray of a kernel; returns the panel, and whether the kernel compiles for any GPU. Raises UsageError."""
-    with display.working(f"Compiling {source.kernel} for four GPUs …") as area:
+    with display.working(f"Compiling {source.kernel} for five GPUs …") as area:
         panel, compiled = xray_panel(puzzle, source, choices)
         area.show(panel)
     return display.shown(panel), compiled
@@ -78,7 +78,7 @@ def xray_panel(puzzle: Puzzle, source: KernelSource, choices: Mapping[str, Any])
     prose = (f"Compiled for {compiled.case_text}.", *failures)
     if not results:
         return Panel(title, prose), False
-    heads = ("", *(f"{name} (sm_{TARGETS[name]})" for name in results))
+    heads = ("", *(f"{name} (sm_{EXAMINED[name]})" for name in results))
     lists = [("What this means", sentences(results, compiled.odd_numbers))]
     if explained := layouts(results):
         lists.append(("Tiles in shared memory", explained))
@@ -98,8 +98,8 @@ def compile_case(
     """Compile one case for every GPU. Tile sizes that the caller `named` win over the kernel's autotune."""
     launch = timed_launch(puzzle, source, case, named)
     launch = replace(launch, options={**launch.options, **options})
-    results = Sandbox.shared().compile(source, requests_for(launch, puzzle.parameters, TARGETS.values()))
-    return Compiled(case, launch, dict(zip(TARGETS, results, strict=True)))
+    results = Sandbox.shared().compile(source, requests_for(launch, puzzle.parameters, EXAMINED.values()))
+    return Compiled(case, launch, dict(zip(EXAMINED, results, strict=True)))
 
 
 def case_to_compile(puzzle: Puzzle, choices: Mapping[str, Any]) -> tuple[Case, dict[str, int]]:
@@ -354,7 +354,7 @@ def _about_tensor_cores(results: Results) -> Iterable[Sentence]:
     if tf32 := [name for name, used in cores.items() if any(core.operands == "tf32" for core in used)]:
         yield (
             2,
-            f"On the {join(tf32)}, the tensor cores round float32 operands to TF32 (a mantissa of 10 bits instead of 23).",
+            f"On the {join(tf32)}, the tensor cores take float32 operands as TF32: they cut the mantissa off after 10 of its 23 bits.",
         )
     shapes = {n: [core.shape for core in used if core.name.startswith("wgmma")] for n, used in cores.items()}
     if wgmma := {name: shapes[name][0] for name in shapes if shapes[name]}:
@@ -362,6 +362,12 @@ def _about_tensor_cores(results: Results) -> Iterable[Sentence]:
         yield (
             3,
             f"The {join(wgmma)} multiplies with wgmma ({shape}): four warps together multiply 64 rows at a time, straight from shared memory.",
+        )
+    if tcgen05 := [name for name, used in cores.items() if any(core.name.startswith("tcgen05") for core in used)]:
+        yield (
+            3,
+            f"The {join(tcgen05)} multiplies with tcgen05: one thread starts a product for the whole program, and the result appears in "
+            "tensor memory, not in registers.",
         )
     hoppers = [name for name, used in cores.items() if used and results[name].request.capability == 90]
     if narrow := [name for name in hoppers if name not in wgmma]:

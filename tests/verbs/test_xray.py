@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from checker import cli
-from checker.compiler import TARGETS, CompileRequest, CompileResult, Dot, SharedTile, TensorCore
+from checker.compiler import EXAMINED, CompileRequest, CompileResult, Dot, SharedTile, TensorCore
 from checker.course import LADDER, PUZZLES
 from checker.submission.from_path import from_path
 from checker.verbs.arguments import UsageError
@@ -29,7 +29,7 @@ def result(gpu: str, **more: Any) -> CompileResult:
     facts = {"registers": 64, "spilled_bytes": 0, "shared_bytes": 8192, "num_warps": 4, "load_bits": 128}
     facts |= {"store_bits": 128, "narrowest_load_bits": 128, "async_copies": 0, "tma_copies": 0, "bytes_in_flight": 0}
     facts |= more.pop("facts", {})
-    made = CompileResult(CompileRequest(TARGETS[gpu], {}, {}), True, tiles=(), dots=(), tensor_cores=(), facts=facts)
+    made = CompileResult(CompileRequest(EXAMINED[gpu], {}, {}), True, tiles=(), dots=(), tensor_cores=(), facts=facts)
     return replace(made, **more)
 
 
@@ -44,12 +44,12 @@ def cells(results: dict[str, CompileResult]) -> dict[str, list[str]]:
 def test_a_row_softmax_has_a_table_and_sentences() -> None:
     panel, compiled = xray_panel(ROW, solution("row_softmax"), {})
     assert compiled
-    assert panel.heads == ("", "T4 (sm_75)", "A100 (sm_80)", "L4 (sm_89)", "H100 (sm_90)")
+    assert panel.heads == ("", "T4 (sm_75)", "A100 (sm_80)", "L4 (sm_89)", "H100 (sm_90)", "B200 (sm_100)")
     table = by_name(panel.rows)
     assert all(0 < int(cell.split()[0]) < 256 for cell in table["registers per thread"])
-    assert table["spilled per thread"] == ["nothing"] * 4
-    assert table["loads, per lane"] == ["4 bytes"] * 4
-    assert table["tensor cores"] == ["no tl.dot"] * 4
+    assert table["spilled per thread"] == ["nothing"] * 5
+    assert table["loads, per lane"] == ["4 bytes"] * 5
+    assert table["tensor cores"] == ["no tl.dot"] * 5
     assert "products (tl.dot)" not in table
     (heading, texts), *_ = panel.lists
     assert heading == "What this means"
@@ -64,7 +64,7 @@ def test_choices_are_compiled() -> None:
     panel, _ = xray_panel(ROW, solution("row_softmax"), {"dtype": "float16", "N": 1024, "num_warps": 8})
     assert "N = 1024, BLOCK_N = 1024 and num_warps = 8, in float16" in panel.prose[0]
     table = by_name(panel.rows)
-    assert table["loads, per lane"] == ["8 bytes"] * 4, "1024 elements of 2 bytes for 256 lanes"
+    assert table["loads, per lane"] == ["8 bytes"] * 5, "1024 elements of 2 bytes for 256 lanes"
     assert table["programs on one SM"][1].endswith("/64 warps)")
 
 
@@ -108,7 +108,7 @@ def test_a_kernel_that_no_gpu_can_take_says_why_for_each() -> None:
     bad = replace(mine, source=mine.source.replace("tl.arange(0, BLOCK_N)", "tl.arange(0, 3)"))
     panel, compiled = xray_panel(ROW, bad, {})
     assert not compiled
-    assert [line.split(":")[0] for line in panel.prose[1:]] == list(TARGETS)
+    assert [line.split(":")[0] for line in panel.prose[1:]] == list(EXAMINED)
     assert all("power of two" in line for line in panel.prose[1:])
 
 
@@ -135,16 +135,28 @@ def test_tensor_cores_of_each_generation() -> None:
         "H100": result(
             "H100", dots=(dot,), tensor_cores=(TensorCore("wgmma.mma_async", "m64n64k16", "f16", 4),), tiles=(HOPPER,)
         ),
+        "B200": result("B200", dots=(dot,), tensor_cores=(TensorCore("tcgen05.mma", "", "f16", 40),), tiles=(HOPPER,)),
     }
     table_cells = cells(results)
-    assert table_cells["tensor cores"] == ["none", "64 × mma.sync m16n8k8 tf32", "4 × wgmma m64n64k16 f16"]
-    assert table_cells["products (tl.dot)"] == ["64×32 @ 32×64"] * 3
-    assert table_cells["tiles in shared"] == ["1 × no swizzle", "2 × 128-byte swizzle", "1 × 128-byte swizzle"]
+    assert table_cells["tensor cores"] == [
+        "none",
+        "64 × mma.sync m16n8k8 tf32",
+        "4 × wgmma m64n64k16 f16",
+        "40 × tcgen05.mma f16",
+    ]
+    assert table_cells["products (tl.dot)"] == ["64×32 @ 32×64"] * 4
+    assert table_cells["tiles in shared"] == [
+        "1 × no swizzle",
+        "2 × 128-byte swizzle",
+        "1 × 128-byte swizzle",
+        "1 × 128-byte swizzle",
+    ]
     text = " ".join(sentences(results))
     assert "The T4's tensor cores are not used" in text
     assert "plain multiplications" in text
-    assert "On the A100, the tensor cores round float32 operands to TF32" in text
+    assert "On the A100, the tensor cores take float32 operands as TF32: they cut the mantissa off" in text
     assert "The H100 multiplies with wgmma (m64n64k16)" in text
+    assert "The B200 multiplies with tcgen05" in text
     plain, swizzled, hopper = layouts(results)
     assert plain.startswith("T4, tiles of 64×64: no swizzle; rows of 256 bytes")
     assert "each column falls into a single bank" in plain
