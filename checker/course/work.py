@@ -65,9 +65,14 @@ def _by_torch(case: Case, tensors: Tensors) -> Call:
     q, k, v = (tensors[name] for name in ("q_ptr", "k_ptr", "v_ptr"))
     if q.dim() == 2:
         q, k, v = (x[None, None] for x in (q, k, v))
-    k, v = (x.repeat_interleave(q.shape[1] // x.shape[1], dim=1) for x in (k, v))  # not timed
-    causal, scale = bool(case.flags.get("IS_CAUSAL")), scale_of(case)
-    return lambda: torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal, scale=scale)
+    grouped = q.shape[1] != k.shape[1]
+    if (
+        grouped and q.dtype == torch.float32
+    ):  # no fused kernel of torch shares heads of float32; expanding them is not timed
+        k, v = (x.repeat_interleave(q.shape[1] // x.shape[1], dim=1) for x in (k, v))
+        grouped = False
+    options = {"is_causal": bool(case.flags.get("IS_CAUSAL")), "scale": scale_of(case), "enable_gqa": grouped}
+    return lambda: torch.nn.functional.scaled_dot_product_attention(q, k, v, **options)
 
 
 def _by_cudnn(case: Case, tensors: Tensors) -> Call:

@@ -155,6 +155,22 @@ def test_pairs_are_counted_under_the_mask(n_q: int, n_kv: int, causal: bool) -> 
     assert seen_pairs(case, n_kv) == int(seen(case, torch.tensor([n_kv])).sum())
 
 
+def test_a_library_reads_shared_heads_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expanded keys are more bytes: beside them our kernels would look better than they are."""
+    given: list[tuple[int, bool]] = []
+
+    def attention(q: Any, k: Any, v: Any, **options: Any) -> None:
+        given.append((k.shape[1], options["enable_gqa"]))
+
+    monkeypatch.setattr("torch.nn.functional.scaled_dot_product_attention", attention)
+    sizes = {"B": 1, "H_Q": 8, "H_KV": 2, "N_Q": 17, "N_KV": 17, "D": 16}
+    torch_peer = next(peer for peer in WORK[HEADS.name].peers if peer.name == "torch")
+    for dtype in ("float16", "bfloat16", "float32"):
+        case = replace(HEADS.cases[0], sizes=sizes, dtype=dtype, flags={"IS_CAUSAL": True, "RAGGED": 0})
+        torch_peer.prepare(case, HEADS.make(case))()
+    assert given == [(2, True), (2, True), (8, False)], "no fused kernel of torch shares heads of float32"
+
+
 def test_padded_keys_take_no_products() -> None:
     sizes = {"B": 3, "H_Q": 4, "H_KV": 2, "N_Q": 21, "N_KV": 83, "D": 16}
     case = replace(HEADS.cases[0], sizes=sizes, flags={"IS_CAUSAL": True, "RAGGED": 1})
