@@ -71,8 +71,10 @@ def _by_torch(case: Case, tensors: Tensors) -> Call:
     ):  # no fused kernel of torch shares heads of float32; expanding them is not timed
         k, v = (x.repeat_interleave(q.shape[1] // x.shape[1], dim=1) for x in (k, v))
         grouped = False
-    options = {"is_causal": bool(case.flags.get("IS_CAUSAL")), "scale": scale_of(case), "enable_gqa": grouped}
-    return lambda: torch.nn.functional.scaled_dot_product_attention(q, k, v, **options)
+    causal, scale = bool(case.flags.get("IS_CAUSAL")), scale_of(case)
+    return lambda: torch.nn.functional.scaled_dot_product_attention(
+        q, k, v, is_causal=causal, scale=scale, enable_gqa=grouped
+    )
 
 
 def _by_cudnn(case: Case, tensors: Tensors) -> Call:

@@ -8,7 +8,7 @@ groups          query heads that share a head of keys are rows of one tile, so k
 splits          the keys of a head are shared out, so that no multiprocessor is idle. Each program gives its part's output and log-sum-exp, in
                 float32, as if there were no other keys.
 waves           133 programs take nearly as long as 264: one is left over when 132 are done, and it reads alone. `cost` weighs this
-                against more parts to start and to merge: 4003 GB/s for 17 batches of 8 heads of 16384 keys, not split 2915.
+                against more parts to start and to merge: 3839 GB/s for 17 batches of 8 heads of 16384 keys, not split 2915.
 merge           exp(lse_part - lse) is the share of a part in a row's sum: the output is the mean of the parts' outputs by these
                 weights. It is the operator of `merge_softmax_stats` with an output in tow, and as associative: any split is right.
 
