@@ -66,9 +66,8 @@ def _by_torch(case: Case, tensors: Tensors) -> Call:
     if q.dim() == 2:
         q, k, v = (x[None, None] for x in (q, k, v))
     grouped = q.shape[1] != k.shape[1]
-    if (
-        grouped and q.dtype == torch.float32
-    ):  # no fused kernel of torch shares heads of float32; expanding them is not timed
+    if grouped and q.dtype == torch.float32:
+        # no fused kernel of torch shares heads of float32; expanding them is not timed
         k, v = (x.repeat_interleave(q.shape[1] // x.shape[1], dim=1) for x in (k, v))
         grouped = False
     causal, scale = bool(case.flags.get("IS_CAUSAL")), scale_of(case)
