@@ -54,10 +54,9 @@ def test_every_puzzle_is_complete() -> None:
 def test_every_reference_is_what_pytorch_computes_and_no_answer_of_zeros_passes(puzzle: Puzzle) -> None:
     """Errors are measured as in a check: the two differ by a tenth of what a kernel may lose at most.
 
-    Zeros fail nearly everywhere. They are right where every feature vanishes, or where the scale makes a gradient vanish.
+    Zeros are right only where `zeros_are_right`.
     """
-    cases, right = cpu_cases(puzzle), []
-    for case in cases:
+    for case in cpu_cases(puzzle):
         tensors = puzzle.make(case)
         inputs = inputs_of(puzzle, tensors)
         expected = puzzle.reference(case, inputs)
@@ -71,10 +70,14 @@ def test_every_reference_is_what_pytorch_computes_and_no_answer_of_zeros_passes(
             assert (expected[name].dtype, expected[name].shape) == (torch.float64, tensors[name].shape), case.name
             assert not expected[name].isnan().any(), case.name
         zeros = [error_against(puzzle, case, n, torch.zeros_like(e), e).max() for n, e in expected.items() if e.any()]
-        # the gradient of a softmax of one number is 0
-        if max(zeros, default=0) <= 1 and 1 not in (case.sizes.get("N"), case.sizes.get("N_KV")):
-            right.append(case.name)
-    assert len(right) <= len(cases) / 10, right
+        assert max(zeros, default=0) > 1 or zeros_are_right(case), case.name
+
+
+def zeros_are_right(case: Case) -> bool:
+    """Whether an output may vanish: a query's gradient, where it has one key or all are the same, or where the scale is tiny; a sum
+    whose features vanish."""
+    one_key = 1 in (case.sizes.get("N"), case.sizes.get("N_KV")) or case.layout in ("repeated keys", "repeated values")
+    return one_key or bool(case.flags.get("TINY_Q")) or "vanish" in case.family.words
 
 
 def test_the_line_of_pytorch_in_a_stub_computes_the_reference() -> None:
@@ -128,4 +131,6 @@ def test_drawn_cases_go_beyond_the_known_ones_and_small_cases_come_first(puzzle:
     for seed in range(3):
         *_, last = puzzle.drawn(Random(seed))
         assert any(last.sizes[size] > max(case.sizes[size] for case in known) for size in last.sizes), seed
-    assert max(sum(tensor.numel() for tensor in puzzle.make(case).values()) for case in known[:3]) < 60_000
+    # cases are in the order of their work, and the gradients' third has little, but 8 heads of 128 in six or seven tensors
+    most = 60_000 if "do_ptr" in puzzle.parameters else 20_000
+    assert max(sum(tensor.numel() for tensor in puzzle.make(case).values()) for case in known[:3]) < most

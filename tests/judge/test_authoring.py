@@ -14,7 +14,10 @@ from checker.judge.launches import plan, prepare, prepare_all
 from checker.judge.outcome import Candidate
 from tests.judge.helpers import cpu_cases, solution
 
-MARGIN = 0.53
+MARGIN = 0.5
+MARGIN_IN_CHUNKS = 0.53
+"""A kernel in chunks adds two products with TF32 operands, scores by values and queries by state. In float32, with cold values or growing
+ones, their roundings reach 0.523."""
 
 
 def zeros(puzzle, prepared):
@@ -88,9 +91,10 @@ def test_trivial_answers_fail(puzzle):
 def test_the_solution_passes_every_case_with_twice_the_margin(puzzle, runner):
     prepared = prepare_all(puzzle, plan(cpu_cases(puzzle), ()))
     outcomes = Candidate(puzzle, solution(puzzle.name), runner).simulate_cases(prepared)
+    margin = MARGIN_IN_CHUNKS if "CHUNK" in puzzle.domain.tiles else MARGIN
     assert len(outcomes) == len(prepared)
     for outcome in outcomes:
         assert outcome.comparison is not None, outcome.result.message
-        assert outcome.comparison.worst <= MARGIN, outcome.case.name
+        assert outcome.comparison.worst <= margin, outcome.case.name
     assert memory_gate.failing_outcome(puzzle, outcomes) is None
     assert traffic_gate.failing_outcome(puzzle, outcomes) is None
