@@ -35,14 +35,13 @@ from checker.submission.kernel import KernelSource
 
 DRAWS, DRAWN_CASES = 3, 8
 """This many draws, and this many of their smallest cases, tell apart kernels that agree on all cases of the puzzle."""
-_UNKNOWN = "This is not a mistake we know: the kernel"
-NONE_KNOWN = Diagnosis(None, note=f"{_UNKNOWN} behaves like none of this puzzle's wrong kernels.")
+NONE_KNOWN = Diagnosis(None)
 AND_MORE = (
     "With ordinary numbers, that is. In harder cases something else is wrong, too: mend this first, and check again."
 )
 ENOUGH = 3
 """In so many ordinary cases a kernel has to be wrong before one of its mistakes is named alone."""
-ONLY_ON_GPU = Diagnosis(None, note=f"{_UNKNOWN} is right in the simulator, and only the GPU shows a difference.")
+ONLY_ON_GPU = Diagnosis(None, note="The kernel is right in the simulator, and only the GPU shows a difference.")
 
 
 @at_most(1)

@@ -124,6 +124,7 @@ class FunctionRules:
                 self.loop(node)
             case ast.While(test=test, body=body, orelse=orelse):
                 self.expression(test)
+                self.never_ending(node)
                 self.block(body)
                 self.no_else(orelse, "while")
             case ast.If(test=test, body=body, orelse=orelse):
@@ -140,6 +141,16 @@ class FunctionRules:
     def block(self, body: list[ast.stmt]) -> None:
         for statement in body:
             self.statement(statement)
+
+    def never_ending(self, loop: ast.While) -> None:
+        """A test of variables that the loop never sets stays as it is, and there is no `break`."""
+        parts = list(ast.walk(loop.test))
+        tested = [node.id for node in parts if isinstance(node, ast.Name)]
+        inside = (node for statement in loop.body for node in ast.walk(statement))
+        changed = {node.id for node in inside if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        if tested and not changed & set(tested) and not any(isinstance(node, ast.Call) for node in parts):
+            stays = f"`{ast.unparse(loop.test)}` stays as it is, because nothing in the loop changes `{tested[0]}`"
+            self.refuse("loops", loop, f"this loop never ends: {stays}. Move on inside it, as in start_n += BLOCK_N")
 
     def no_else(self, orelse: list[ast.stmt], keyword: str) -> None:
         if orelse:

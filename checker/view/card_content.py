@@ -245,7 +245,8 @@ def _failure(verdict: Verdict, gate: GateResult) -> Iterator[Part]:
         more = [f"and {count(len(others) - 4, 'more finding')}"] if len(others) > 4 else []
         yield Listing("findings", (*others[:4], *more))
     if diagnosis is not None:
-        yield _cause(diagnosis)
+        if diagnosis.misconception is not None or diagnosis.note:
+            yield _cause(diagnosis)
         alone = excerpt(verdict, cause, around=0)
         if alone and not (shown and cause in [row.number for row in shown.lines]):
             yield alone
@@ -309,7 +310,7 @@ def _unreached(verdict: Verdict) -> Iterator[Paragraph]:
 
 def _cause(diagnosis: Diagnosis) -> Section | Paragraph:
     if diagnosis.misconception is None:
-        return Paragraph(diagnosis.note, "aside")
+        return Paragraph(diagnosis.note)
     sentences = (
         ("You may have assumed", diagnosis.believed),
         ("In fact", diagnosis.instead),

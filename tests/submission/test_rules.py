@@ -32,6 +32,16 @@ def kernel(body: str, above: str = "", signature: str = SIGNATURE) -> KernelSour
     )
 
 
+def test_a_loop_whose_test_never_changes_is_refused_before_it_runs():
+    body = "start = 0\nwhile start < N:\n    x = tl.load(x_ptr + start)\n    {}"
+    source = kernel(body.format("y = x + 1.0"))
+    (violation,) = broken(source)
+    assert violation.rule == "loops"
+    assert "while start < N" in source.source.splitlines()[violation.line - 1]
+    assert "nothing in the loop changes `start`" in violation.message
+    assert not broken(kernel(body.format("start += BLOCK_N")))
+
+
 def test_a_store_that_is_written_as_an_assignment_is_told_of_tl_store():
     (violation,) = broken(kernel("y_ptr[tl.arange(0, BLOCK_N)] = 1.0"))
     assert "`y_ptr` is a pointer" in violation.message
