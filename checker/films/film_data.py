@@ -182,7 +182,8 @@ class FilmData:
         if event.kind == "atomic":
             facts.append("read and written back in one step")
         if event.masked:
-            facts.append(f"{count(event.masked, 'lane')} masked" + (", no `other`" if event.undefined else ""))
+            holding = "" if event.filler is None else f", holding {number(event.filler)}"
+            facts.append(f"{count(event.masked, 'lane')} masked" + (", no `other`" if event.undefined else holding))
         return " · ".join(facts)
 
     def alarm(self, step: Step) -> str:

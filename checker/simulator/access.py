@@ -30,6 +30,8 @@ class Access:
     """Whether there is a mask at all, even one that lets every lane through."""
     leaves_undefined: bool = False
     """A load whose mask switches lanes off and that has no `other`."""
+    other: np.ndarray | None = None
+    """What a load puts into the lanes that its mask switches off; None without an `other`."""
 
     @property
     def bytes(self) -> int:

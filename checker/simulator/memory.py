@@ -77,6 +77,7 @@ class Memory:
                 data = np.where(access.active, poison, np.where(access.valid, poison, fill).astype(element))
             data[access.valid] = source[access.valid_offsets]
         access.leaves_undefined = other is None and access.active is not None
+        access.other = None if other is None else other.data
         self._check("load", access)
         handle = Handle(data, ptr.type.scalar.element_ty)
         if access.leaves_undefined or any(h is not None and h.taint is not None for h in (ptr, mask, other)):

@@ -93,6 +93,7 @@ class EventRecorder(Observer):
             bytes=access.bytes,
             masked=masked,
             undefined=masked if access.leaves_undefined else 0,
+            filler=_one_number(access.other) if masked else None,
             out_of_bounds=int(access.outside.sum()),
         )
 
@@ -113,6 +114,13 @@ class EventRecorder(Observer):
             **more,
         )
         self.events.append(event)
+
+
+def _one_number(filled: np.ndarray | None) -> float | None:
+    """The number in all elements of a load's `other`; None without one, or if they differ."""
+    if filled is None or not filled.size or not bool((filled == filled.flat[0]).all()):
+        return None
+    return float(filled.flat[0])
 
 
 def local_values(frame: FrameType | None, arguments: dict[str, Any]) -> dict[str, StateValue]:

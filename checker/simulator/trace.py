@@ -112,6 +112,8 @@ class Event:
     masked: Count = 0
     undefined: Count = 0
     out_of_bounds: Count = 0
+    filler: float | None = None
+    """The number that `other` put into the masked lanes."""
     state: Annotated[dict[Name, StateValue], Meta(max_length=MAX_VARIABLES)] = field(default_factory=dict)
     kernel_line: Count = 0
     """The line in the kernel itself: `line`, or the call of the helper that contains it."""

@@ -88,7 +88,7 @@ def test_the_first_frame_is_readable_without_a_script(tmp_path: Path) -> None:
         "4 programs, 4 loads, 4 stores",
         "x[0, 0:7]",
         "program 0",
-        "1 lane masked",
+        "1 lane masked, holding -∞",
         "112 B of 112 B",
     ):
         assert text in words
