@@ -1,4 +1,4 @@
-"""Attention, forward, in Gluon on a Hopper GPU: what Triton decided until now is said here, and cuDNN is passed.
+"""Attention, forward, in Gluon on a Hopper GPU: what Triton decided until now is written down here.
 
 Gluon is Triton's lower level (`triton.experimental.gluon`, Hopper only here). Four things are new; each is one small function:
 
