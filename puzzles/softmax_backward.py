@@ -16,5 +16,6 @@ def softmax_backward_kernel(
     BLOCK_N: tl.constexpr,  # a power of two, at least N
 ):
     """Program `row` reads row `row` of y and of dy once and writes row `row` of dx once."""
+    # In PyTorch: dx = y * (dy - (y * dy).sum(dim=1, keepdim=True))
     # your code starts here (about 9 lines)
     # your code ends here

@@ -23,6 +23,7 @@ def attention_delta_kernel(
     D: tl.constexpr,  # head dimension: 16, 32, 64 or 128
 ):
     """Program (i, j) owns query tile i of batch and head j = batch * H_Q + head."""
+    # In PyTorch: delta = (o * do).sum(dim=-1)
     # your code starts here (about 16 lines)
     batch = (tl.program_id(1) // H_Q).to(tl.int64)
     head = (tl.program_id(1) % H_Q).to(tl.int64)
