@@ -28,8 +28,11 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any, overload
 
+from checker.pure_triton import use_if_there_is_no_wheel as _use_pure_triton
 from checker.verbs.arguments import kernel_named as _kernel_named
 from checker.verbs.arguments import need as _need
+
+_use_pure_triton()
 
 if TYPE_CHECKING:  # `import checker` imports neither torch nor triton
     from checker.judge.verdict import Verdict

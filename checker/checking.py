@@ -22,7 +22,7 @@ from checker.judge.outcome import Candidate, Failure, Outcome
 from checker.judge.plainest_case import is_everyday, plainest_failure
 from checker.judge.runner import Runner, session
 from checker.judge.source_gate import source_gate
-from checker.judge.verdict import Diagnosis, GateResult, Unreached, Verdict, own_line
+from checker.judge.verdict import NO_FAULT, Diagnosis, GateResult, Unreached, Verdict, own_line
 from checker.judge.wraps import diagnosis, huge_launches
 from checker.puzzle import GATES, Gate, Launch, Puzzle
 from checker.submission.kernel import KernelSource
@@ -109,7 +109,7 @@ class _Check:
         started = time.perf_counter()
         self.judge()
         reached = [self.gates[gate] for gate in GATES if gate in self.gates]
-        stopped = next((result for result in reached if result.status not in ("passed", "skipped")), None)
+        stopped = next((result for result in reached if result.status not in NO_FAULT), None)
         status = stopped.status if stopped else "passed"
         reason = f"Not reached: `{stopped.gate}` comes first." if stopped else _MEDALS
         gates = (self.gates.get(gate) or GateResult(gate, "skipped", reason) for gate in GATES)
@@ -190,7 +190,7 @@ class _Check:
     def add(self, result: GateResult) -> bool:
         """Record a gate's result in place of its last one. Returns whether the next gate is reached."""
         self.gates[result.gate] = result
-        reached = result.status in ("passed", "skipped")
+        reached = result.status in NO_FAULT
         if not reached and self.compilation is not None:
             self.compilation.give_up()
         return reached

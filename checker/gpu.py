@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # Runs in a bare Python: asks the driver, and whether the installed torch was built for CUDA, without importing it.
 _PROBE = """
 import ctypes, importlib.util, json, pathlib, re, sys
-found = {"name": "", "capability": [0, 0], "count": 0, "cuda": False}
+found = {"name": "", "capability": [0, 0], "count": 0, "cuda": False, "memory": 0}
 try:
     spec = importlib.util.find_spec("torch")
     text = (pathlib.Path(spec.origin).parent / "version.py").read_text()
@@ -38,11 +38,16 @@ try:
         for place, attribute in enumerate((75, 76)):
             cuda.cuDeviceGetAttribute(ctypes.byref(value), attribute, device)
             found["capability"][place] = value.value
+        memory = ctypes.c_size_t()
+        cuda.cuDeviceTotalMem_v2(ctypes.byref(memory), device)
+        found["memory"] = memory.value
         found["name"], found["count"] = name.value.decode(errors="replace"), count.value
 except (OSError, AttributeError, ValueError):
     pass
 print(json.dumps(found))
 """
+_PER_VERDICT = 2 << 30
+"""Bytes of a GPU's memory that one verdict may need: CUDA's own share in its process, and its largest launch."""
 _MAX_GRID = (2**31 - 1, 65535, 65535)
 
 
@@ -91,7 +96,7 @@ def _device() -> dict[str, Any]:
         )
         device: dict[str, Any] = json.loads(done.stdout)
     except (OSError, ValueError, subprocess.SubprocessError):
-        return {"name": "", "capability": [0, 0], "count": 0, "cuda": False}
+        return {"name": "", "capability": [0, 0], "count": 0, "cuda": False, "memory": 0}
     return device
 
 
@@ -103,6 +108,11 @@ def available() -> bool:
 def device_name() -> str:
     """E.g. ``NVIDIA H100 80GB HBM3``; empty without a GPU."""
     return str(_device()["name"])
+
+
+def verdicts_at_a_time(wanted: int) -> int:
+    """`wanted`, or as many as the GPU has memory for."""
+    return max(1, min(wanted, int(_device()["memory"]) // _PER_VERDICT))
 
 
 def capability() -> int:

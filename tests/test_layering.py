@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CHECKER = ROOT / "checker"
 
 ROOMS: tuple[frozenset[str], ...] = (
-    frozenset({"phrases", "puzzle", "workspace"}),
+    frozenset({"phrases", "pure_triton", "puzzle", "workspace"}),
     frozenset({"authoring"}),
     frozenset({"course"}),
     frozenset({"submission"}),
@@ -52,6 +52,7 @@ PACKAGES: Mapping[str, frozenset[str]] = {
 def modules() -> Mapping[str, Path]:
     """Every module of the packages, by its name: ``checker.judge.verdict``, ``checker.judge`` for its `__init__.py`."""
     paths = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
+    paths = [path for path in paths if "vendored" not in path.parts]
     return {
         ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in sorted(paths)
     }
@@ -85,7 +86,7 @@ def wrong_packages(path: Path) -> list[str]:
 
 # ------------------------------------------------------------------------------------------------- the rooms of `checker`
 
-FILES = sorted(CHECKER.rglob("*.py"))
+FILES = sorted(path for path in CHECKER.rglob("*.py") if "vendored" not in path.parts)
 
 
 def room_of(path: Path) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from checker.compiler.errors import Failure, translate
 from checker.compiler.facts import dots, facts_of, shared_tiles, tensor_cores
 from checker.compiler.request import SHARED_MEMORY, CompileRequest, CompileResult, gpu_name
+from checker.pure_triton import has_compiler
 
 if TYPE_CHECKING:
     from triton import JITFunction
@@ -70,8 +71,11 @@ def _run(kernel: JITFunction, request: CompileRequest) -> Any:
     source = ASTSource(kernel, dict(request.signature), dict(request.constexprs), attributes)
     # named, because Triton 3.9 warns about its default
     options = {"enable_fp_fusion": True, **request.options}
+    target = GPUTarget("cuda", request.capability, 32)
+    if request.front_end_only and not has_compiler():
+        _front_end(source, target, options)
     with _ends_with_front_end() if request.front_end_only else contextlib.nullcontext():
-        return triton.compile(source, target=GPUTarget("cuda", request.capability, 32), options=options)
+        return triton.compile(source, target=target, options=options)
 
 
 def _newer_than_3_6() -> bool:
@@ -83,6 +87,38 @@ def _newer_than_3_6() -> bool:
 
 class _FrontEndDone(Exception):
     """Triton's intermediate text is there, and the request needs no more."""
+
+
+def _front_end(source: Any, target: Any, options: dict[str, Any]) -> None:
+    """Triton's front end by itself, as ``triton.compile`` calls it. Raises its errors, or `_FrontEndDone`."""
+    from triton._C.libtriton import ir
+    from triton.backends.nvidia.compiler import CUDABackend
+
+    source.hash()  # it refuses functions that are not jitted
+    backend = CUDABackend(target)
+    parsed = backend.parse_options(options)
+    functions, libraries = backend.get_codegen_implementation(parsed), backend.get_module_map()
+    with _typed_values():
+        source.make_ir(target, parsed, functions, libraries, ir.context())
+    raise _FrontEndDone
+
+
+@contextlib.contextmanager
+def _typed_values() -> Iterator[None]:
+    """Inside, what a builder makes knows the type that Triton's language gives it."""
+    import triton.language as tl
+
+    plain = tl.tensor.__init__
+
+    def typed(tensor: Any, handle: Any, type: Any) -> None:
+        plain(tensor, handle, type)
+        handle.type = type
+
+    tl.tensor.__init__ = typed
+    try:
+        yield
+    finally:
+        tl.tensor.__init__ = plain
 
 
 @contextlib.contextmanager

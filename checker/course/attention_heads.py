@@ -251,7 +251,9 @@ PER_QUERY = "one number a query"
 heads = partial(flash, grid=lambda n: (cdiv(n["N_Q"], n["BLOCK_M"]), n["B"] * n["H_Q"]))
 """A puzzle with one program for each tile of queries of each head."""
 IN_GROUPS: Mapping[str, Callable[[Case], bool]] = {
-    "H_Q is a multiple of H_KV": lambda case: case.sizes["H_Q"] % case.sizes["H_KV"] == 0
+    "H_Q is a multiple of H_KV, and at most 32,768": lambda case: (
+        case.sizes["H_Q"] % case.sizes["H_KV"] == 0 and case.sizes["H_Q"] <= 32_768  # int32 holds H_Q * H_KV
+    )
 }
 ANY_STRIDES = (
     "every stride of every tensor is passed; none need be 1, heads may be side by side, and offsets may pass 2³². q, k and v may be "

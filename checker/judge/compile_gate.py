@@ -17,6 +17,7 @@ from checker.judge.launches import Prepared
 from checker.judge.outcome import Candidate
 from checker.judge.verdict import GateResult, GateWarning, Status
 from checker.phrases import join
+from checker.pure_triton import has_compiler
 from checker.puzzle import Launch
 from checker.submission.kernel import KernelSource
 
@@ -29,6 +30,7 @@ _DROPPED = (
     "Triton 3.8 and later have no block pointers, so this kernel does not compile there. Use tl.make_tensor_descriptor, or pointers "
     "with a mask."
 )
+FRONT_END = "Triton's front end takes it. This machine has no Triton compiler, so no machine code is made."
 _NAMES = {capability: name for name, capability in TARGETS.items()}
 
 
@@ -88,6 +90,7 @@ class Compilation:
 
     def __init__(self, candidate: Candidate, prepared: Sequence[Prepared], here: int | None = None) -> None:
         self.here, self._candidate = here, candidate
+        self.has_compiler = has_compiler()
         self.targets = [here] if here else [TARGETS[PRIMARY], *(c for n, c in TARGETS.items() if n != PRIMARY)]
         self.results: dict[str, dict[int, CompileResult]] = {}
         self._begun: _Begun | None = None
@@ -165,7 +168,7 @@ class Compilation:
 
     def _request(self, variant: str, capability: int | None = None, *, front_end_only: bool = False) -> CompileRequest:
         (request,) = self._requests(self._variants[variant].launch, capability or self.targets[0])
-        return replace(request, front_end_only=front_end_only)
+        return replace(request, front_end_only=front_end_only or not self.has_compiler)
 
     def _requests(self, launch: Launch, capability: int) -> tuple[CompileRequest, ...]:
         return requests_for(launch, self._candidate.puzzle.parameters, (capability,))
@@ -192,6 +195,8 @@ def _passed(source: KernelSource, compilation: Compilation) -> GateResult:
         warnings.append(GateWarning(_DROPPED, block_pointer))
     accepted = {result.request.capability for result in results if result.ok}
     made = compilation.with_machine_code()
+    if not compilation.has_compiler:
+        return GateResult("compile", "front_end", FRONT_END, warnings=tuple(warnings))
     if not made:
         message = "Triton's front end accepts it; machine code is made once the kernel is right."
     elif compilation.here:

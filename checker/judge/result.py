@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from checker import gpu
-from checker.judge.verdict import Diagnosis, Status, Verdict
+from checker.judge.verdict import NO_FAULT, Diagnosis, Status, Verdict
 from checker.puzzle import Gate
 from checker.submission.kernel import KernelSource
 from checker.workspace import write_atomically
@@ -122,7 +122,7 @@ class PuzzleResult(Record, frozen=True, kw_only=True):
     @property
     def failure(self) -> GateRecord | None:
         """The first gate that did not pass, if any."""
-        return next((gate for gate in self.gates if gate.status not in ("passed", "skipped")), None)
+        return next((gate for gate in self.gates if gate.status not in NO_FAULT), None)
 
 
 def result_of(verdict: Verdict, source: Source | None = None) -> PuzzleResult:

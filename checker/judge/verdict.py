@@ -13,6 +13,7 @@ from checker.submission.kernel import KernelSource
 
 Status = Literal[
     "passed",
+    "front_end",
     "failed",
     "skipped",
     "not_attempted",
@@ -25,6 +26,9 @@ Status = Literal[
     "infra_error",
 ]
 STATUSES: tuple[Status, ...] = get_args(Status)
+"""``front_end``: Triton's front end takes the kernel, and this machine has no compiler that makes machine code of it."""
+NO_FAULT: tuple[Status, ...] = ("passed", "front_end", "skipped")
+"""A gate with one of these lets the next one run."""
 
 
 @dataclass(frozen=True)
@@ -189,4 +193,4 @@ class Verdict:
     @property
     def failure(self) -> GateResult | None:
         """The first gate that did not pass, if any."""
-        return next((g for g in self.gates if g.status not in ("passed", "skipped")), None)
+        return next((g for g in self.gates if g.status not in NO_FAULT), None)

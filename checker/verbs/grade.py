@@ -11,6 +11,7 @@ from typing import Any
 
 from rich.text import Text
 
+from checker import gpu
 from checker.api.command_line import complain, write
 from checker.checking import Device, check_source, infra_verdict
 from checker.course import LADDER
@@ -124,7 +125,8 @@ class Grader:
         """
         batch, done = Batch(), {}
         try:
-            for index, graded in _as_they_end([partial(self.submission, one) for one in submissions], jobs):
+            tasks = [partial(self.submission, one, hurry=jobs <= 1) for one in submissions]
+            for index, graded in _as_they_end(tasks, jobs):
                 done[index] = graded
                 report(graded)
         except KeyboardInterrupt:
@@ -132,11 +134,12 @@ class Grader:
         batch.submissions = [done[index] for index in sorted(done)]
         return batch
 
-    def submission(self, files: Files) -> Submission:
+    def submission(self, files: Files, *, hurry: bool = True) -> Submission:
+        """In a `hurry`, all processors work on one kernel."""
         results = []
         for puzzle in self.puzzles:
             if entries := files.of(puzzle):
-                tries = [self._result(entry, puzzle, files.name) for entry in _distinct(entries)]
+                tries = [self._result(entry, puzzle, files.name, hurry) for entry in _distinct(entries)]
                 results.append(min(tries, key=lambda one: (_PREFERENCE.get(one.status, 5), -one.score)))
             elif puzzle in self.requested:
                 results.append(result_of(missing_verdict(puzzle, files.name, self.device)))
@@ -150,7 +153,7 @@ class Grader:
             puzzles=tuple(results),
         )
 
-    def _result(self, entry: SubmittedKernel, puzzle: Puzzle, submission: str) -> PuzzleResult:
+    def _result(self, entry: SubmittedKernel, puzzle: Puzzle, submission: str, hurry: bool) -> PuzzleResult:
         if entry.source is None:
             return result_of(unreadable_verdict(entry, puzzle, submission, self.device))
         verdict = judged(
@@ -161,6 +164,7 @@ class Grader:
             submission=submission,
             diagnose=self.diagnose,
             runner=self.runner,
+            hurry=hurry,
         )
         return result_of(verdict, source_of(entry.submission, entry.source))
 
@@ -199,7 +203,7 @@ def grade_paths(paths: Sequence[Path], grader: Grader, jobs: int, json_file: str
             outcome = ", ".join(f"{one.puzzle} {words(one.status)}" for one in graded.puzzles)
             bar.step(graded.learner.id, outcome or "no kernel")
 
-        batch = grader.grade(handed_in, jobs if grader.device == "cpu" else 1, done)
+        batch = grader.grade(handed_in, jobs if grader.device == "cpu" else gpu.verdicts_at_a_time(jobs), done)
     if json_file != "-":
         print_summary(batch)
     if batch.interrupted:

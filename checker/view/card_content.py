@@ -29,6 +29,7 @@ class StatusWords(NamedTuple):
 
 STATUS: dict[Status, StatusWords] = {
     "passed": StatusWords("✓", "good", "passed", "passed"),
+    "front_end": StatusWords("◐", "soft", "front end only", "passed"),
     "failed": StatusWords("✗", "bad", "failed", "failed"),
     "skipped": StatusWords("–", "soft", "not run", "was not checked"),
     "not_attempted": StatusWords("○", "soft", "not tried yet", "is waiting for you"),

@@ -65,7 +65,7 @@ def _gates(gates: content.Gates) -> Iterator[RenderableType]:
     for gate in gates.results:
         words = content.STATUS[gate.status]
         if gate.status != "skipped" or gates.proof:
-            message = gate.message if gates.proof or gate.status == "passed" else ""
+            message = gate.message if gates.proof or gate.status in ("passed", "front_end") else ""
             text = Text(message.splitlines()[0] if message else words.gate, style="bright_black")
             table.add_row(Text(f"  {words.icon}", style=_STYLES[words.tone]), Text(gate.gate), text)
     yield table

@@ -223,7 +223,8 @@ def _engine(judging: Judging, setting: Setting, required: Sequence[str], sandbox
         from classroom.grading.ray_engine import RayEngine
 
         return RayEngine(judging.ray_address, secret, required)
-    return Local(sandbox, secret, judging.jobs or jobs_here()) if setting.device == "cpu" else Local(sandbox, secret)
+    jobs = judging.jobs or jobs_here()
+    return Local(sandbox, secret, jobs if setting.device == "cpu" else gpu.verdicts_at_a_time(jobs))
 
 
 def _print_judged(judged: Judged, folder: RunFolder, wanted: int) -> int:

@@ -5,7 +5,6 @@ In broken_kernels.txt each kernel has a heading: its name, the kind of failure, 
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,35 +13,27 @@ import triton
 
 from checker.compiler import CompileRequest, CompileResult, compile_kernel
 from checker.compiler.errors import explanations, translate
-from tests.simulator.launching import HEAD, loaded
-
-KERNEL = "@triton.jit\ndef kernel(x_ptr, y_ptr, N, B: tl.constexpr):\n"
-CASES: dict[str, tuple[str, list[str], str]] = {}
-for part in ("\n" + Path(__file__).with_name("broken_kernels.txt").read_text()).split("\n## ")[1:]:
-    title, text = part.split("\n", 1)
-    case, expected, *said = title.split(" | ")
-    CASES[case] = expected, said, HEAD + (text if KERNEL in text else KERNEL + textwrap.indent(text, "    "))
-assert len(CASES) > 80, "broken_kernels.txt was not read"
+from tests.compiler.kernels import BROKEN, SIGNATURE
+from tests.simulator.launching import loaded
 
 VERSION = tuple(int(part) for part in triton.__version__.split(".")[:2])
 ACCEPTED_FROM = {"dot_small": (3, 8), "chained": (3, 9)}  # newer Triton has learnt it: then there is nothing to explain
 ONLY_IN_MACHINE_CODE = {"bf_scalar_return", "shared_big", "no_such_instruction", "too_much_by_hand"}
-SIGNATURE = {"x_ptr": "*fp32", "y_ptr": "*fp32", "N": "i32", "B": "constexpr"}
 Compiled = Callable[..., CompileResult]
 
 
 @pytest.fixture
 def compiled(tmp_path: Path) -> Compiled:
     def run(name: str, capability: int = 80, *, front_end_only: bool = False) -> CompileResult:
-        kernel = loaded(tmp_path, CASES[name][2])
+        kernel = loaded(tmp_path, BROKEN[name].source)
         return compile_kernel(kernel, CompileRequest(capability, SIGNATURE, {"B": 16}, front_end_only=front_end_only))
 
     return run
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", BROKEN)
 def test_failure_is_explained(compiled: Compiled, name: str) -> None:
-    kind, words, source = CASES[name]
+    kind, words, source = BROKEN[name]
     capability = 90 if kind == "shared_memory" else 75 if kind == "accepted" else 80
     # The front end first: Triton 3.6 would answer from the cache of a whole compilation.
     early = compiled(name, capability, front_end_only=True)
@@ -70,7 +61,7 @@ def test_what_one_gpu_lacks_is_said_to_be_its_own(compiled: Compiled) -> None:
 
 
 def test_words_nobody_has_seen_end_as_unknown_with_tritons_last_line(tmp_path: Path) -> None:
-    kernel = loaded(tmp_path, CASES["brk"][2])
+    kernel = loaded(tmp_path, BROKEN["brk"].source)
     request = CompileRequest(80, SIGNATURE, {"B": 16})
     failure = translate(RuntimeError("first\nthe wombat is upside down"), kernel, request)
     assert failure.kind == "unknown"

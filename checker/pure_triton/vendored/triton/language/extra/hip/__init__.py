@@ -1,0 +1,5 @@
+from . import libdevice
+
+from .utils import memrealtime
+
+__all__ = ["libdevice", "memrealtime"]

@@ -1,0 +1,1 @@
+from triton._C.libtriton.linear_layout import LinearLayout

@@ -1,0 +1,34 @@
+"""An environment like this one, without Triton: its packages, linked, all but Triton's."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+Run = Callable[..., str]
+
+
+@pytest.fixture(scope="session")
+def without_triton(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Runs a module of this checkout where no Triton is installed; gives what it prints."""
+    packages = tmp_path_factory.mktemp("packages")
+    for entry in Path(sysconfig.get_path("purelib")).iterdir():
+        if not entry.name.startswith("triton") and entry.suffix != ".pth":
+            (packages / entry.name).symlink_to(entry)
+
+    def run(*arguments: str) -> str:
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(packages)])}
+        # -S: without the site-packages of this interpreter
+        command = [sys.executable, "-S", "-m", *arguments]
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr[-2000:]
+        return done.stdout
+
+    return run

@@ -1,0 +1,62 @@
+"""Where there is no Triton wheel, its Python part and our stand-in say what Triton says: words, lines, verdicts."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import triton
+from triton._C import libtriton
+
+from checker.pure_triton import VENDORED
+from checker.pure_triton.libtriton import ENUMS, argument_type
+from tests.pure_triton.conftest import ROOT, Run
+
+COPIED = "3.7.1"
+same_version = pytest.mark.skipif(triton.__version__ != COPIED, reason=f"the copied files are Triton {COPIED}'s")
+
+
+@same_version
+def test_the_files_are_triton_s_own_byte_for_byte() -> None:
+    installed = Path(triton.__file__).parent
+    copied = [path for path in (VENDORED / "triton").rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    assert len(copied) == 42
+    for path in copied:
+        assert path.read_bytes() == (installed / path.relative_to(VENDORED / "triton")).read_bytes(), path
+
+
+@pytest.mark.parametrize("module", ENUMS)
+def test_enumerations_have_triton_s_members(module: str) -> None:
+    for name, members in ENUMS[module].items():
+        real = getattr(getattr(libtriton, module), name).__members__
+        assert members == {member: int(value) for member, value in real.items()}, name
+
+
+def test_arguments_have_triton_s_types() -> None:
+    import torch
+    from triton.backends.compiler import BaseBackend
+
+    tensors = [torch.zeros(4, dtype=dtype) for dtype in (torch.float32, torch.bfloat16, torch.int64, torch.bool)]
+    for argument in (None, True, False, 0, 1, 7, 32, -(2**31), 2**31, 2**63, 1.0, torch.zeros(8)[1:], *tensors):
+        for specialize in (False, True):
+            real = libtriton.native_specialize_impl(BaseBackend, argument, False, specialize, True)
+            assert argument_type(BaseBackend, argument, False, specialize, True)[0] == real[0], (argument, specialize)
+
+
+@same_version
+def test_the_front_end_says_the_same_without_the_wheel(without_triton: Run) -> None:
+    arguments = ("tests.pure_triton.front_end", "broken", "solutions")
+    here = subprocess.run([sys.executable, "-m", *arguments], cwd=ROOT, capture_output=True, text=True, check=True)
+    pure, real = json.loads(without_triton(*arguments)), json.loads(here.stdout)
+    assert (pure.pop("compiler"), real.pop("compiler")) == (False, True)
+    assert len(real) > 100
+    assert {name: answer for name, answer in pure.items() if answer != real[name]} == {}
+
+
+def test_a_kernel_is_checked_without_the_wheel(without_triton: Run) -> None:
+    card = without_triton("checker", "check", "solutions/row_softmax.py")
+    assert "Row softmax passed" in card
+    assert "front end takes it" in card
