@@ -114,6 +114,9 @@ def _everyday(puzzle: Puzzle, case: Case, tiles: bool) -> Iterator[Case]:
             if seed and n == FEW:
                 break
     yield plain
+    rows = {name: _least(puzzle, name, FEW if name == columns else 2) for name in case.sizes}
+    apart = replace(plain, sizes=rows, layout="padded")  # ordinary numbers, too: only the strides are special
+    yield _in_small_tiles(puzzle, apart) if tiles else apart
 
 
 def ordinary_cases(puzzle: Puzzle, case: Case, tiles: bool) -> list[Case]:
