@@ -84,19 +84,20 @@ def _rich_table(heads: Sequence[str], rows: Sequence[Sequence[Cell]], width: int
 
     table = Table(box=box.SIMPLE, show_header=bool(heads), pad_edge=False, padding=(0, 1, 0, 0))
     heads = heads or [""] * len(rows[0])
+    columns = list(zip(heads, zip(*rows, strict=True), strict=True))
+    # never break a word: columns of sentences can be narrower instead
+    longest = [
+        max(len(word) for text in (head, *(_plain(cell.text) for cell in column)) for word in text.split() or [""])
+        for head, column in columns
+    ]
     room = width - 2 * len(heads)  # the gaps between columns
-    for i, (head, column) in enumerate(zip(heads, zip(*rows, strict=True), strict=True)):
-        # keep names and numbers on one line, unless that leaves too little room for the other columns
-        whole = all(cell.short for cell in column)
-        if whole:
-            room -= max(len(head), *(len(cell.text) for cell in column))
-            whole = room >= 4 * (len(heads) - i)
+    for i, (head, column) in enumerate(columns):
+        # keep names and numbers on one line, unless that leaves too little room for a word of each later column
+        line = max(len(head), *(len(cell.text) for cell in column))
+        whole = all(cell.short for cell in column) and room - line >= sum(longest[i + 1 :])
+        room -= line if whole else longest[i]
         justify: Literal["left", "right"] = "right" if column[0].number else "left"
-        # never break a word: columns of sentences can be narrower instead
-        longest = max(
-            len(word) for text in (head, *(_plain(cell.text) for cell in column)) for word in text.split() or [""]
-        )
-        table.add_column(head, justify=justify, overflow="fold", no_wrap=whole, min_width=min(longest, width // 2))
+        table.add_column(head, justify=justify, overflow="fold", no_wrap=whole, min_width=min(longest[i], width // 2))
     for row in rows:
         cells = []
         for cell in row:
