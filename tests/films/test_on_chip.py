@@ -126,7 +126,7 @@ def test_a_state_is_found_by_its_values_and_not_by_its_name(tmp_path: Path) -> N
         ("z += ", "total += "),
         ("z = tl.load", "total = tl.load"),
         ("q * z[", "q * total["),
-        ("D + offs_d, z,", "D + offs_d, total,"),
+        ("D + offs_d, z)", "D + offs_d, total)"),
     ]
     state = state_of(films.shoot(CHUNKED, films.edited(CHUNKED, *edits), tmp_path))
     assert (state.name, state.total) == ("everything", "total"), "found by its values in memory"

@@ -76,7 +76,7 @@ def larger_than_a_tile(puzzle, case):
 def test_trivial_answers_fail(puzzle):
     for dtype in puzzle.tolerance:
         if cases := cpu_cases(puzzle, dtype):
-            for answer in (zeros, uniform, copy_of_input):
+            for answer in (zeros, uniform, copy_of_input) if puzzle.name != "tile_copy" else (zeros, uniform):
                 assert any(wrong(puzzle, case, answer) for case in cases), (answer.__name__, dtype)
     single = cpu_cases(puzzle, "float32")
     assert any(wrong(puzzle, case, in_half_precision) for case in single)

@@ -78,11 +78,11 @@ def test_small_cases_are_launched_twice_and_large_ones_once(runner):
 def test_a_value_that_is_wrong_only_on_the_gpu_is_reported_as_such(runner):
     def spoil(n, tensors):
         if n == 3:
-            tensors["z_ptr"][4] = 99.0
+            tensors["z_ptr"][2] = 99.0
 
     verdict, gate = judged(on_gpu(runner, spoil))
     assert verdict.status == gate.status == "failed"
-    assert "On the GPU z[4] is 99" in gate.message
+    assert "On the GPU z[2] is 99" in gate.message
     assert "the simulator got the same case right" in gate.message
     assert verdict.diagnosis.misconception is None
     assert verdict.score == 0

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import sysconfig
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+import numpy
 import pytest
+import torch
 
 ROOT = Path(__file__).resolve().parents[2]
 Run = Callable[..., str]
@@ -19,8 +21,9 @@ Run = Callable[..., str]
 def without_triton(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Runs a module of this checkout where no Triton is installed; gives what it prints."""
     packages = tmp_path_factory.mktemp("packages")
-    for entry in Path(sysconfig.get_path("purelib")).iterdir():
-        if not entry.name.startswith("triton") and entry.suffix != ".pth":
+    installed = {Path(module.__file__ or "").parents[1] for module in (msgspec, numpy, torch)}
+    for entry in (entry for folder in installed for entry in folder.iterdir()):
+        if not entry.name.startswith("triton") and entry.suffix != ".pth" and not (packages / entry.name).exists():
             (packages / entry.name).symlink_to(entry)
 
     def run(*arguments: str) -> str:
