@@ -189,6 +189,14 @@ def outnumbered(x: torch.Tensor, case: Case) -> torch.Tensor:
     return x
 
 
+@family("rows whose numbers lie close together and rise a little from tile to tile", "creeping rows")
+def creeping(x: torch.Tensor, case: Case) -> torch.Tensor:
+    """In steps that are one step of a 16-bit type: beside 1, such a factor has none."""
+    first, step = (2.0**-3, 2.0**-10) if case.dtype == "bfloat16" else (2.0**-2, 2.0**-12)
+    tile = case.meta.get("BLOCK_N", x.shape[1])
+    return (first + step * (_columns(x) // tile + _columns(x) % 2)).repeat(x.shape[0], 1)
+
+
 # -------------------------------------------------------------------------------------- rows built from kinds of chunks
 
 KINDS: dict[Kind, str] = {

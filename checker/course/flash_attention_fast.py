@@ -61,6 +61,7 @@ PUZZLE = forward(
         1  1    1     37    1     16   16       16       -                     -         apart       IS_CAUSAL  -    it never begins
         2  1    1     48    80    16   32       64       -                     -         -           -          -    16 divides every size, a tile divides none
         1  1    1     32    64    32   16       32       -                     bfloat16  apart       -          -    nothing is left for the mask
+        1  1    1     5     2081  16   16       16       rising_slowly         bfloat16  -           -          -    a factor rounded to 16 bits (rounded_factor)
         1  4    2     50    649   16   16       16       large                 bfloat16  apart       IS_CAUSAL  -    many tiles, many heads
         1  1    1     2     2083  64   64       32       spike                 bfloat16  apart       -          -    more terms than a sum in 16 bits can hold
         1  82   2     3     5     16   16       16       -                     -         -           -          -    more heads than a fixed limit would allow

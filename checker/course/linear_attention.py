@@ -157,6 +157,7 @@ PUZZLE = linear(
         B  H   N_Q   N_KV    D    D_V  BLOCK_M  BLOCK_N  BLOCK_V  values      dtype     layout  flags   on   why
         1  1   17    1003    16   16   16       16       16       many_small  float16   -       -       -    a state in 16 bits
         1  1   141   401     32   16   16       32       16       many_small  bfloat16  padded
+        1  1   9     41      16   16   16       16       16       dwarfing    -         -       -       -    later tiles taken for nothing (negligible_keys)
         1  1   3     40_003  16   16   16       256      16       -           -         -       -       -    at_most_64_tiles_of_keys; and more keys than 16 bits can count
         4  16  500   517     128  96   64       64       64       -           float16   padded  RAGGED  gpu
         2  4   4099  4099    64   64   64       64       64       signs       -         -       -       gpu

@@ -18,6 +18,7 @@ PUZZLE = softmax(
     + rows_table("""
         M     N        BLOCK_N  values              dtype     layout  on     why
         2     605      16       overflowing_sum     -         -       -      rescaled too rarely (lazy_rescale_up_to_88, lazy_rescale_up_to_85)
+        2     522      4        creeping            bfloat16  -       -      the factor rounded to 16 bits (rounded_factor)
         8     200_003  4096     ascending           -         -       gpu
         5     262_144  16_384   spike               bfloat16  -       gpu
         515   5003     1024     ascending           float16   padded  gpu

@@ -31,6 +31,8 @@ PUZZLE = softmax(
     cases=rows_table("""
         M       N       BLOCK_N  values                dtype     layout  on     why
         1       40_003  65_536   -                     -         -       cpu    more lanes than 16 bits can count (int16_lanes)
+        1       65_537  131_072  constant              float16   -       cpu    a sum that float16 cannot hold (sum_in_output_type)
+        3       37      64       creeping              -         -       -      weights taken for equal (flat_rows)
         70_001  37      64       negative              -         -       gpu
         131     16_384  16_384   -                     -         -       gpu
         130     12_289  16_384   -                     float16   padded  gpu

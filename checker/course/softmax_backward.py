@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import torch
@@ -80,6 +81,14 @@ def small_gradients(rows: Rows, case: Case) -> Rows:
     return x, dy * SMALL[case.dtype]  # the dtype can hold dy, but float16 barely y · dy
 
 
+@family("weights as small as their gradients are large", "light weights")
+def light_weights(rows: Rows, case: Case) -> Rows:
+    x, dy = rows
+    light = torch.arange(x.shape[1]) % 3 == 1
+    depth = 7.0 if case.dtype == "float16" else 60.0
+    return x - depth * light, dy * torch.where(light, math.exp(depth), 1.0)
+
+
 def make(case: Case) -> Tensors:
     """y, dy and dx, each [M, N] in the case's dtype. y is a softmax as a forward pass stores it. If padded, all row strides differ."""
     shape = case.sizes["M"], case.sizes["N"]
@@ -110,6 +119,7 @@ def magnitude(case: Case, output: str) -> torch.Tensor:
 
 
 FAMILIES = (masked_weights, alike_gradients, cancelling, NORMAL, large, small_gradients, one_hot, constant)
+"""What every factor meets; `light_weights` has a case of its own."""
 TENSORS = ("y_ptr", "dy_ptr", "dx_ptr")
 ONCE = "a row stays on chip between the sum and the product, so it is read once"
 
@@ -129,7 +139,8 @@ PUZZLE = puzzle(
     space=one_tile_space(FAMILIES),
     cases=table(
         """
-        M       N       BLOCK_N  values           dtype     layout  on
+        M       N       BLOCK_N  values           dtype     layout  on     why
+        3       37      64       light_weights    -         -       -      small weights dropped (tiny_weights_dropped)
         70_001  37      64       masked_weights   -         -       gpu
         131     16_384  16_384   -                -         -       gpu
         130     12_289  16_384   -                float16   padded  gpu
@@ -139,7 +150,7 @@ PUZZLE = puzzle(
         512     12_289  16_384   -                float16   padded  timed
         512     12_289  16_384   alike_gradients  bfloat16  -       timed
         """,
-        families=FAMILIES,
+        families=(*FAMILIES, light_weights),
     )
     + tuple(Case({"M": 3, "N": n}, {"BLOCK_N": 64}) for n in AWKWARD),
     domain=Domain(

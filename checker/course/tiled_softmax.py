@@ -38,6 +38,7 @@ PUZZLE = softmax(
         2          33_003   2        1024     -                     -         -       -      more columns than 16 bits can count (columns_in_16_bits)
         9          157      4        16       negative
         3          605      4        16       climbing              -         -       -      rescaled by the last rise alone (last_rise)
+        3          522      2        4        creeping              bfloat16  -       -      the factor rounded to 16 bits (rounded_factor)
         9          200_003  4        2048     ascending             -         -       gpu
         517        5003     8        512      ascending             float16   padded  gpu
         5          262_144  1        16_384   spike                 bfloat16  -       gpu

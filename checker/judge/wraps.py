@@ -57,8 +57,10 @@ class _Growth:
         """`sizes` with this one as large as possible: alone, or together with another that it depends on."""
         meta = self.near.launch.meta
         tiles = [n for n in meta.values() if isinstance(n, int)]
-        if factors.tile_of(name, self.near.case.meta):
-            possible = [*self._tries({**sizes, name: 1}, name, math.lcm(_STEP, *(n for n in tiles if n > 0)))]
+        if tile_name := factors.tile_of(name, self.near.case.meta):
+            tile = self.near.case.meta[tile_name]
+            first = 1 + tile if 2 * tile < _STEP else 1  # the last program has an odd number, which float32 rounds, too
+            possible = [*self._tries({**sizes, name: first}, name, math.lcm(_STEP, *(n for n in tiles if n > 0)))]
         else:
             possible = [*self._tries(sizes, name, sizes[name])]
         for other in self.puzzle.domain.sizes:
