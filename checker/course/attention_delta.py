@@ -145,6 +145,7 @@ PUZZLE = puzzle(
         1  1    1     16   16
         1  1    5003  16   32       -                -         strided     -    more queries than a fixed limit would allow
         5  7    3     16   16       -                -         strided     -    many heads
+        2  41   3     16   16       -                -         strided     -    1 / 41 is rounded down, so 41 / 41 as well (batch_by_reciprocal)
         2  1    48    32   64       -                -         -           -    16 divides every size, a tile divides none
         2  3    21    32   16       tiny_outputs     -         strided
         2  3    37    64   32       tiny_outputs     bfloat16  transposed

@@ -38,11 +38,11 @@ from checker.puzzle import Case, FilmSpec, Part, Scalar, Tensors
 
 _ORDERS = {
     "strided": {
-        "q_ptr": ((0, 2, 1, 3), 2, 8),
+        "q_ptr": ((0, 2, 1, 3), 2, 9),
         "k_ptr": ((0, 1, 3, 2), 1, 5),
-        "v_ptr": ((1, 0, 2, 3), 3, 0),
-        "o_ptr": ((2, 0, 1, 3), 4, 0),
-        "do_ptr": ((1, 2, 0, 3), 3, 4),
+        "v_ptr": ((1, 0, 2, 3), 3, 1),
+        "o_ptr": ((2, 0, 1, 3), 4, 1),
+        "do_ptr": ((1, 2, 0, 3), 3, 5),
         "dq_ptr": ((2, 1, 0, 3), 2, 3),
         "dk_ptr": ((2, 0, 1, 3), 3, 7),
         "dv_ptr": ((1, 0, 3, 2), 2, 1),
@@ -54,7 +54,10 @@ _ORDERS = {
         "o_ptr": ((2, 1, 0, 3), 1, 40),
     },
 }
-"""For a layout and a tensor: the order of its dimensions in memory, the step of the last one, and the gap after it, in elements."""
+"""For a layout and a tensor: the order of its dimensions in memory, the step of the last one, and the gap after it, in elements.
+
+Odd gaps make strides that are multiples of nothing, so that a false `tl.multiple_of` shows.
+"""
 MIXED = ("mixed 1", "mixed 2", "mixed 3", "mixed 4")
 _STRIDED_IN = {
     "q_ptr": (1, 2),
@@ -383,6 +386,7 @@ FORWARD_CASES = (
         1  1    1     9     75      64   16       16       extreme_scores        float16   -           IS_CAUSAL
         1  1    1     5     61      16   16       16       vast_scores           -         -           IS_CAUSAL  cpu
         1  1    1     5     61      16   16       16       lowest_scores         -         -           IS_CAUSAL  cpu
+        1  1    1     5     61      16   16       16       lowest_scores         -         -           SCALE=0.03125  cpu  products below -1e30 (unscaled_floor)
         1  1    1     5     613     16   16       16       creeping_scores
         1  1    1     21    85      16   16       16       nearly_level          bfloat16  -           IS_CAUSAL
         1  1    1     50    40      16   64       16       -                     -         -           IS_CAUSAL  -    in one tile, one query sees nothing and another sees two tiles

@@ -280,7 +280,7 @@ def _fill() -> None:
         if name.startswith("create_") and name not in _DATA:
             cast = name in vars(Casts)
             setattr(TwinBuilder, name, _twinned(name, getattr(Builder, name), _exact_cast if cast else None))
-    TwinBuilder.create_select = _select  # type: ignore[method-assign]
+    TwinBuilder.create_select = _select
 
 
 _fill()

@@ -45,10 +45,10 @@ def line_of(source: KernelSource, text: str) -> int:
             "was never `1e6`",
         ),
         (
-            "row_softmax",
-            "offs_n = tl.arange(0, BLOCK_N)",
-            "offs_n = tl.arange(0, BLOCK_N).to(tl.uint16)",
-            "tl.arange(0, BLOCK_N).to(tl.uint16)",
+            "vector_add",
+            "+ tl.arange(0, BLOCK_N)",
+            "+ tl.arange(0, BLOCK_N).to(tl.int16)",
+            "tl.arange(0, BLOCK_N).to(tl.int16)",
             "never changed a value",
         ),
         (
