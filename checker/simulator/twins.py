@@ -266,21 +266,18 @@ _DATA = ("create_umulhi", "create_gather", "create_histogram", "create_make_rang
 """Primitives whose results have no twin."""
 
 
-def _select(self: TwinBuilder, condition: Handle, a: Handle, b: Handle) -> Handle:
+def _select(self: TwinBuilder, condition: Handle, *values: Handle) -> Handle:
     """A wrapped number may not decide what `tl.where` takes."""
     self.twins.reached(condition.twin)
-    return _SELECT(self, condition, a, b)
-
-
-_SELECT = _twinned("create_select", Builder.create_select)
+    return Builder.create_select(self, condition, *values)
 
 
 def _fill() -> None:
     for name in {n for kind in (Elementwise, Casts, Shapes) for n in vars(kind)} | {"create_addptr"}:
         if name.startswith("create_") and name not in _DATA:
             cast = name in vars(Casts)
-            setattr(TwinBuilder, name, _twinned(name, getattr(Builder, name), _exact_cast if cast else None))
-    TwinBuilder.create_select = _select
+            primitive = _select if name == "create_select" else getattr(Builder, name)
+            setattr(TwinBuilder, name, _twinned(name, primitive, _exact_cast if cast else None))
 
 
 _fill()
