@@ -88,6 +88,7 @@ def simulate(
         *watchers,
     )
     memory = kinds.memory(locator, findings, observers)
+    memory.marks_given = options.explain_inf
     builder = kinds.builder(memory, findings.nan_origin if options.explain_nan else None, options.explain_inf)
     builder.grid = grid
     twins = None if launch.larger is None else Twins(launch.larger, locator, findings).follow(locator, memory, builder)

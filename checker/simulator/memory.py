@@ -15,7 +15,7 @@ from checker.simulator.findings import Findings
 from checker.simulator.location import Locator
 from checker.simulator.recorder import Observer
 from checker.simulator.trace import EventKind, Order
-from checker.simulator.values import Handle, Taint, merge_taint
+from checker.simulator.values import Handle, Taint, given, merge_taint
 
 
 class Memory:
@@ -28,6 +28,8 @@ class Memory:
         self.tensors: list[DeviceTensor] = []
         self.shadows: dict[int, ShadowMemory] = {}
         self.program = 0
+        self.marks_given = False
+        """Whether loads mark the NaN and inf that they find."""
 
     def start(self, program: int) -> None:
         """The program with this linear id runs from here on."""
@@ -82,8 +84,11 @@ class Memory:
         handle = Handle(data, ptr.type.scalar.element_ty)
         if access.leaves_undefined or any(h is not None and h.taint is not None for h in (ptr, mask, other)):
             handle.taint = self._undefined(access, ptr, mask, other)
-        if other is not None and other.nan_origins is not None and access.active is not None:
-            handle.nan_origins = np.where(access.active, 0, other.nan_origins)
+        handle.nan_origins = given(data) if self.marks_given else None
+        if other is not None and access.active is not None:
+            masked = 0 if other.nan_origins is None else other.nan_origins
+            origins = np.where(access.active, 0 if handle.nan_origins is None else handle.nan_origins, masked)
+            handle.nan_origins = origins if origins.any() else None
         return handle
 
     def _undefined(self, access: Access, ptr: Handle, mask: Handle | None, other: Handle | None) -> Taint | None:

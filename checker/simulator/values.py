@@ -28,6 +28,9 @@ class Taint:
 
 _SMALL = 4096
 
+GIVEN = -1
+"""The origin of a NaN or inf that no operation made: a tensor or the bits of an integer held it. It explains what follows from it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
@@ -44,7 +47,7 @@ class Handle:
 
     `data` is a NumPy array or scalar: pointers are int64 virtual byte addresses, bf16 is `ml_dtypes.bfloat16`. `type` is
     the scalar Triton type. `nan_origins`, if it is kept, has the number of the operation that made each lane's NaN or inf, plus one;
-    0 for lanes without one.
+    0 for lanes without one, and GIVEN for what the launch was given.
     """
 
     data: Any
@@ -85,6 +88,12 @@ def merge_nan_origins(handles: Sequence[Handle], shape: tuple[int, ...]) -> np.n
     for origins in present:
         out = np.where(out == 0, origins, out)
     return out
+
+
+def given(data: Any) -> np.ndarray | None:
+    """The origins of numbers that a launch was given, if they hold NaN or inf. In an input, -inf is a mask like any other."""
+    odd = isnan(data) | (isinf(data) & (np.asarray(data) > 0))
+    return np.where(odd, GIVEN, 0).astype(np.int32) if odd.any() else None
 
 
 def isinf(data: Any) -> np.ndarray:

@@ -160,7 +160,7 @@ def kernel(x_ptr, y_ptr):
     tl.store(x_ptr, 1.0)
 """
     kernel = loaded(tmp_path, HEAD + text)
-    x, y = torch.tensor([torch.inf, 1, 2, 3]), torch.zeros(5)
+    x, y = torch.tensor([-torch.inf, 1, 2, 3]), torch.zeros(5)
     with lens(quiet=True) as report:
         kernel[(2,)](x, y)
     assert {finding.kind for finding in report.findings} == {"race", "nan_born"}
@@ -172,6 +172,27 @@ def kernel(x_ptr, y_ptr):
     with lens(quiet=True) as report:
         const[(1,)](torch.ones(4), y)
     assert [(finding.kind, finding.tensor) for finding in report.findings] == [("modified_input", "x")]
+
+
+def test_a_nan_that_the_launch_was_given_is_no_finding(tmp_path: Path) -> None:
+    text = """
+@triton.jit
+def kernel(x_ptr, bits_ptr, y_ptr, BITS: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, 4))
+    if BITS:
+        x = tl.load(bits_ptr + tl.arange(0, 4)).to(tl.float8e5, bitcast=True).to(tl.float32)
+    m = tl.maximum(float("-inf"), tl.max(x, 0))  # drops a NaN
+    tl.store(y_ptr + tl.arange(0, 4), tl.exp(x - m) + tl.exp(float("-inf") - m))
+"""
+    kernel, nans = loaded(tmp_path, HEAD + text), torch.full((4,), -1, dtype=torch.int8)
+    with lens(quiet=True) as report:
+        kernel[(1,)](torch.tensor([torch.inf, -torch.inf, 2, 3]), nans, torch.empty(4), BITS=False)
+        kernel[(1,)](torch.full((4,), torch.nan), nans, torch.empty(4), BITS=False)
+        kernel[(1,)](torch.ones(4), nans, torch.empty(4), BITS=True)
+    assert not report.findings
+    with lens(quiet=True) as report:
+        kernel[(1,)](torch.full((4,), -torch.inf), nans, torch.empty(4), BITS=False)
+    assert {finding.kind for finding in report.findings} == {"nan_born"}
 
 
 def test_tensors_know_where_they_would_be() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from checker.simulator import numerics
 from checker.simulator.errors import Unsupported
-from checker.simulator.values import Handle, Pointer, isinf, isnan, merge_nan_origins, merge_taint
+from checker.simulator.values import GIVEN, Handle, Pointer, isinf, isnan, merge_nan_origins, merge_taint
 
 
 class LoadsAndStores(Protocol):
@@ -71,7 +71,8 @@ class Operations:
     def track_nans(self, name: str, handle: Handle, operands: Sequence[Handle]) -> None:
         """Record the origin of each NaN of `handle`; operands have its shape or are scalars.
 
-        What is made of undefined lanes is another defect, and so is none: by definition, the logarithm of 0 is -inf.
+        What is made of undefined lanes is another defect, what follows from a NaN or inf that the launch was given is none, and
+        neither is the logarithm of 0, by definition -inf.
         """
         odd = self._odd(handle)
         if self.nan_origin is None or not odd.any():
@@ -82,6 +83,8 @@ class Operations:
         inf = isinf(handle.data)
         for operand in operands:
             inherited = inherited | isnan(operand.data) | (inf & isinf(operand.data))
+            if operand.nan_origins is not None:
+                inherited = inherited | (operand.nan_origins == GIVEN)
         if name in ("tl.log", "tl.log2"):
             inherited = inherited | inf
         origins = merge_nan_origins(operands, odd.shape)
@@ -95,7 +98,10 @@ class Operations:
         """The NaNs and infs of `arg` and their origins, in lanes that `move` rearranges or reduces to the largest."""
         size = np.where(isnan(arg.data), 2, 0) + isinf(arg.data)
         numbers = np.array([0.0, np.inf, np.nan], np.float32)[move(size)]
-        return Handle(numbers, arg.type, nan_origins=None if arg.nan_origins is None else move(arg.nan_origins))
+        if arg.nan_origins is None:
+            return Handle(numbers, arg.type)
+        own, from_outside = move(arg.nan_origins), move(arg.nan_origins == GIVEN)
+        return Handle(numbers, arg.type, nan_origins=np.where(from_outside & (own <= 0), GIVEN, own))
 
     def moved(self, arg: Handle, move: Callable[[Any], Any]) -> Handle:
         """`arg` with its lanes rearranged."""

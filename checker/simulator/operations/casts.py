@@ -10,7 +10,7 @@ import triton.language as tl
 from checker.simulator import numerics
 from checker.simulator.errors import Unsupported
 from checker.simulator.operations.base import Operations
-from checker.simulator.values import Handle, Pointer
+from checker.simulator.values import Handle, Pointer, given
 
 _INTEGERS = (tl.int1, tl.int8, tl.int16, tl.int32, tl.int64, tl.uint8, tl.uint16, tl.uint32, tl.uint64)
 _FLOATS = {tl.float16: "half", tl.bfloat16: "bf16", tl.float32: "float", tl.float64: "double"}
@@ -44,7 +44,10 @@ class Casts(Operations):
     def create_bitcast(self, arg: Handle, to: Any) -> Handle:
         if to.scalar.is_ptr():
             return Handle(arg.data, to.scalar, arg.taint, arg.pointer)
-        return Handle(np.asarray(arg.data).view(self.element(to)), to.scalar, arg.taint)
+        handle = Handle(np.asarray(arg.data).view(self.element(to)), to.scalar, arg.taint)
+        if self.nan_origin is not None and self.infs:
+            handle.nan_origins = given(handle.data)
+        return handle
 
     def create_int_to_ptr(self, arg: Handle, to: Any) -> Handle:
         return Handle(np.asarray(arg.data).astype(np.int64), to.scalar, arg.taint, Pointer(None, None))
