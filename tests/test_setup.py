@@ -119,6 +119,21 @@ def test_setting_up_again_does_nothing_until_the_lock_changes(fresh: Path) -> No
     assert setup_venv.wanted() != before
 
 
+def test_a_venv_that_is_linked_from_another_folder_is_left_as_it_is(
+    fresh: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    other = tmp_path_factory.mktemp("other") / ".venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(other)], check=True)
+    (other / "tile-by-tile.installed").write_text(setup_venv.wanted())
+    before = sorted(other.rglob("*"))
+    (fresh / ".venv").symlink_to(other)
+    run = set_up(fresh)
+    assert run.returncode == 1
+    for part in (str(other), "rm .venv", "nothing was changed"):
+        assert part in run.stderr
+    assert sorted(other.rglob("*")) == before
+
+
 def test_it_starts_on_an_old_python_and_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

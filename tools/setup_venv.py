@@ -36,6 +36,12 @@ NO_VENV = """{python} cannot make virtual environments: its `venv` or `ensurepip
 What Python said:
 {said}"""
 
+LINKED = """.venv is a link to {real}. Setting up would install this folder's course there, in place of the one
+that others use it for, so nothing was changed.
+
+  To have a .venv of this folder's own:   rm .venv     (this removes the link only), then run make again
+  To use the linked one as it is:         .venv/bin/python tools/sync.py, .venv/bin/python -m pytest, and so on, without make"""
+
 NO_NETWORK = """The packages could not be fetched: the package index cannot be reached.
 
 Connect to the network (or set your proxy: export https_proxy=http://...) and run make again. What was fetched so far is
@@ -234,6 +240,8 @@ def refuse_the_working_directory(venv=VENV):
 
 
 def main():
+    if os.path.islink(VENV):
+        stop(LINKED.format(real=os.path.realpath(VENV)))
     if not sys.platform.startswith("linux"):
         say("Triton exists for Linux only. On Windows use WSL 2, on a Mac use Colab or a Linux machine; see README.md.")
     if installed():
