@@ -66,6 +66,17 @@ def test_a_stub_is_the_solution_without_the_learners_region() -> None:
         assert bare == [], f"{path.stem}: parameters without a comment"
 
 
+def test_it_names_every_file_that_has_to_be_committed(course: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    solution = course / "solutions/vector_add.py"
+    solution.write_text(solution.read_text().replace("number of elements", "how many elements"))
+    for printed in (
+        ["made puzzles/vector_add.py", "made notebooks/00_start_here.ipynb", "made tools/generated.json"],
+        [],
+    ):
+        assert run(course) == 0
+        assert capsys.readouterr().out.splitlines() == printed
+
+
 def test_the_committed_puzzles_and_notebooks_are_up_to_date() -> None:
     assert SOURCES
     assert [state.path for state in sync.states(ROOT, made()) if state.stale] == [], "run `make sync`"

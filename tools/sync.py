@@ -267,7 +267,9 @@ def write(root: Path, force: bool) -> list[str]:
             print(f"made {state.path}")
         record[state.path] = state.wanted
     record = {path: record[path] for path in sorted(record) if path in files}
-    (root / RECORD).write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+    if record != read_record(root):
+        (root / RECORD).write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+        print(f"made {RECORD}")
     return refused
 
 
