@@ -13,8 +13,9 @@ from typing import Literal, Protocol, cast
 
 from checker import gpu
 from checker.judge import compile_gate, memory_gate, traffic_gate, values_gate
-from checker.judge.conditions import unreached
-from checker.judge.diagnosis import ONLY_ON_GPU, find_misconception
+from checker.judge.aimed_cases import in_words, run_aimed
+from checker.judge.conditions import OneSided, one_sided
+from checker.judge.diagnosis import NONE_KNOWN, ONLY_ON_GPU, find_misconception
 from checker.judge.experiments import what_turns_it_right
 from checker.judge.gpu_gate import NOT_RUN, gpu_gate, worth_launching
 from checker.judge.launches import Planned, Prepared, cases_of, plan, prepare_all, without_numbers
@@ -60,12 +61,13 @@ def check_source(
     diagnose: bool = True,
     runner: Runner | None = None,
     seed: int | None = None,
+    thorough: bool = False,
     hurry: bool = True,
 ) -> Verdict:
     """Judge one kernel. Nothing that a kernel does makes this raise.
 
     `runner` defaults to the shared warm sandbox. A `seed` draws new numbers for every case, and additional cases; the same seed gives
-    the same cases. In a `hurry` all processors work on this verdict, and the compiler runs alongside the simulator; otherwise a verdict
+    the same cases. A `thorough` check, and one with a seed, also aims cases at conditions that no case reached. In a `hurry` all processors work on this verdict, and the compiler runs alongside the simulator; otherwise a verdict
     takes longer and costs less. If the machinery breaks, the verdict's status is ``infra_error``. Raises DeviceMissing and ValueError
     for a `device` that this machine does not have.
     """
@@ -76,7 +78,7 @@ def check_source(
 
             runner = cast(Runner, Sandbox.shared())
         with session(runner, gpu=where == "cuda", hurry=hurry) as shared:
-            return _Check(Candidate(puzzle, source, shared), where, diagnose, seed, hurry).verdict(submission)
+            return _Check(Candidate(puzzle, source, shared), where, diagnose, seed, thorough, hurry).verdict(submission)
     except Exception as error:  # learners must not pay for our defects
         return infra_verdict(puzzle, submission, where, error)
 
@@ -89,6 +91,7 @@ class _Check:
     device: Device
     wants_diagnosis: bool
     seed: int | None
+    thorough: bool
     hurry: bool
     gates: dict[Gate, GateResult] = field(default_factory=dict)
     compilation: compile_gate.Compilation | None = None
@@ -165,7 +168,8 @@ class _Check:
             return
         if not self.counts_far_enough(launches) or not self.passes(traffic_gate, outcomes):
             return
-        self.unreached = unreached(self.puzzle, self.source, (outcome.trace for outcome in outcomes))
+        if not self.is_right_beyond(outcomes):
+            return
 
         # compile, the rest: a wrong kernel does not need it
         if not self.hurry:
@@ -195,8 +199,11 @@ class _Check:
             self.compilation.give_up()
         return reached
 
-    def passes(self, gate: SimulatedGate, outcomes: Sequence[Outcome]) -> bool:
-        """Add the gate's result. If it fails, its card shows the plainest case that fails the same way, and the misconception."""
+    def passes(self, gate: SimulatedGate, outcomes: Sequence[Outcome], *, in_bank: bool = True) -> bool:
+        """Add the gate's result. If it fails, its card shows the plainest case that fails the same way, and the misconception.
+
+        Each kernel of the bank fails one of the puzzle's cases: what is right in them all is not `in_bank`.
+        """
         candidate, failing = self.candidate, gate.failing_outcome(self.puzzle, outcomes)
         if failing is None:
             return self.add(gate.passed(self.puzzle, outcomes))
@@ -214,19 +221,29 @@ class _Check:
         full = candidate.in_full(plainest)
         shown = full if fails(full) else plainest
         if self.wants_diagnosis and shown.ran:
-            self.diagnosis = find_misconception(candidate, outcomes, shown, gate.GATE)
+            self.diagnosis = find_misconception(candidate, outcomes, shown, gate.GATE) if in_bank else NONE_KNOWN
         named = self.diagnosis is not None and self.diagnosis.misconception is not None
         experiment = ""
         if shown.ran and not (named and is_everyday(shown.case)):
             experiment = what_turns_it_right(candidate, shown.prepared, fails, [outcome.case for outcome in alike])
         return self.add(gate.failed(candidate, Failure(shown, outcomes, experiment)))
 
+    def is_right_beyond(self, outcomes: Sequence[Outcome]) -> bool:
+        """Note the conditions that no case reached. A thorough check aims cases at them, in which the kernel has to be right, too."""
+        marks = one_sided(self.puzzle, self.source, (outcome.trace for outcome in outcomes))
+        aimed: list[tuple[OneSided, Outcome]] = []
+        if marks and (self.thorough or self.seed is not None):
+            aimed = run_aimed(self.candidate, marks, self.seed or 0)
+        self.unreached = tuple(in_words(mark, aimed) for mark in marks)
+        more = [outcome for _, outcome in aimed]
+        self.right, self.run = self.right + sum(outcome.right for outcome in more), self.run + len(more)
+        return not more or all(self.passes(gate, [*outcomes, *more], in_bank=False) for gate in SIMULATED)
+
     def before_the_timeout(self, outcomes: list[Outcome]) -> list[Outcome]:
         """Leaves out a last case that took too long if an earlier one shows what is wrong: its card says more than a time limit."""
         if not outcomes or outcomes[-1].result.status != "timeout":
             return outcomes
-        gates: tuple[SimulatedGate, ...] = (values_gate, memory_gate, traffic_gate)
-        fault = any(gate.failing_outcome(self.puzzle, outcomes[:-1]) for gate in gates)
+        fault = any(gate.failing_outcome(self.puzzle, outcomes[:-1]) for gate in SIMULATED)
         return outcomes[:-1] if fault else outcomes
 
     def counts_far_enough(self, launches: Sequence[Prepared]) -> bool:
@@ -265,3 +282,7 @@ class SimulatedGate(Protocol):
     def passed(self, puzzle: Puzzle, outcomes: Sequence[Outcome]) -> GateResult: ...
 
     def failed(self, candidate: Candidate, failure: Failure) -> GateResult: ...
+
+
+SIMULATED: tuple[SimulatedGate, ...] = (values_gate, memory_gate, traffic_gate)
+"""In their order."""

@@ -67,6 +67,7 @@ def check(
     puzzle: OnePuzzle = None,
     device: DeviceName = "auto",
     seed: Annotated[int | None, Option(metavar="S", help="judge with the cases that a graded run drew")] = None,
+    thorough: Annotated[bool, Option("--thorough", help="aim more cases at conditions that no case reached")] = False,
 ) -> int:
     """Judge the kernels in a file and say what is wrong.
 
@@ -74,7 +75,7 @@ def check(
     """
     from checker.verbs.check import check_and_show
 
-    verdicts = [check_and_show(p, source, device, seed) for p, source in _kernels("check", file, puzzle)]
+    verdicts = [check_and_show(p, source, device, seed, thorough) for p, source in _kernels("check", file, puzzle)]
     if any(verdict.status == "infra_error" for verdict in verdicts):
         return BROKEN
     return PASSED if all(verdict.passed for verdict in verdicts) else FAILED

@@ -7,6 +7,7 @@ the source, and what matches no expression there is ignored.
 from __future__ import annotations
 
 import ast
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,16 +29,20 @@ _LONGEST = 100
 
 
 def unreached(puzzle: Puzzle, source: KernelSource, traces: Iterable[Trace | None]) -> tuple[Unreached, ...]:
-    """The conditions that went only one way in all `traces` together, from top to bottom, at the lines of `source.source`.
+    """The conditions that went only one way in all `traces` together, from top to bottom, at the lines of `source.source`."""
+    return tuple(one.in_words for one in one_sided(puzzle, source, traces))
+
+
+def one_sided(puzzle: Puzzle, source: KernelSource, traces: Iterable[Trace | None]) -> list[OneSided]:
+    """The same, as expressions of the kernel.
 
     Of conditions inside one another only the innermost count: if `a` was never true, neither was `a and b`.
     """
     text = _Text(source.source, LOWEST if puzzle.domain.masked else HIDDEN)
-    one_sided = [one for one in map(text.one_sided, _merged(traces)) if one is not None]
-    innermost = [one for one in one_sided if not any(other is not one and one.contains(other) for other in one_sided)]
+    found = [one for one in map(text.one_sided, _merged(traces)) if one is not None]
+    innermost = [one for one in found if not any(other is not one and one.contains(other) for other in found)]
     marked = [one for one in innermost if not any(exemption.applies(one) for exemption in EXEMPTIONS)]
-    marked.sort(key=lambda one: (one.node.lineno, one.node.col_offset))
-    return tuple(Unreached(one.node.lineno, *one.words) for one in marked)
+    return sorted(marked, key=lambda one: (one.node.lineno, one.node.col_offset))
 
 
 def _merged(traces: Iterable[Trace | None]) -> list[Condition]:
@@ -55,11 +60,27 @@ def _merged(traces: Iterable[Trace | None]) -> list[Condition]:
 class OneSided:
     """A condition that went only one way: always true, or else always false. `whole`: its operands are integers."""
 
-    kind: str
+    condition: Condition
     node: ast.expr
-    always: bool
-    whole: bool
     scope: _Scope
+
+    @property
+    def kind(self) -> str:
+        return self.condition.kind
+
+    @property
+    def always(self) -> bool:
+        return self.condition.true
+
+    @property
+    def whole(self) -> bool:
+        return self.condition.whole
+
+    def is_reached(self, trace: Trace) -> bool:
+        """Whether the condition goes the other way in this trace."""
+        place = replace(self.condition, true=False, false=False)
+        here = (one for one in trace.conditions if replace(one, true=False, false=False) == place)
+        return any(one.false if self.always else one.true for one in here)
 
     @cached_property
     def parts(self) -> frozenset[int]:
@@ -95,13 +116,24 @@ class OneSided:
         return any("stride" in name.id.lower() for name in names)
 
     @property
-    def words(self) -> tuple[str, str]:
-        """The text of the condition, and the way that it never went."""
+    def names(self) -> set[str]:
+        """All names that it is made of."""
+        return {part.id for part in self.scope.made_of(self._operation) if isinstance(part, ast.Name)}
+
+    @property
+    def all_numbers(self) -> list[float]:
+        """All literal numbers that it is made of, the largest first."""
+        found = {self.scope.number(part) for part in self.scope.made_of(self._operation)}
+        return sorted((n for n in found if n is not None and math.isfinite(n)), reverse=True)
+
+    @property
+    def in_words(self) -> Unreached:
+        line, text = self.node.lineno, self.scope.quoted(self._operation)
         if self.kind == "cast":
-            return self.scope.quoted(self.node), "never changed a value"
+            return Unreached(line, text, "never changed a value")
         if self.kind == "arm":
-            return self.scope.quoted(self._operation), f"was never `{self.scope.quoted(self.node)}`"
-        return self.scope.quoted(self.node), f"was never {'false' if self.always else 'true'}"
+            return Unreached(line, text, f"was never `{self.scope.quoted(self.node)}`")
+        return Unreached(line, text, f"was never {'false' if self.always else 'true'}")
 
 
 # ----------------------------------------------------------------------------------------------------------- exemptions
@@ -117,7 +149,7 @@ class Exemption:
 
 
 def _is_bound(one: OneSided) -> bool:
-    return one.kind == "arm" and one.whole and not one.mentions_stride
+    return one.kind == "arm" and one.whole and not one.mentions_stride and max(one.numbers, default=0) <= 1
 
 
 def _is_sign(one: OneSided) -> bool:
@@ -150,8 +182,8 @@ def _is_loop(one: OneSided) -> bool:
 EXEMPTIONS = (
     Exemption(
         "bounds",
-        "The smaller or larger of two integers without a stride in them is the bound of a loop or an index that is kept inside; which of "
-        "them it is follows from the shape alone.",
+        "The smaller or larger of two integers is the bound of a loop or an index that is kept inside; which of them it is follows from "
+        "the shape alone. Not if one has a stride in it, or is a number of the kernel's own.",
         _is_bound,
     ),
     Exemption("signs", "Sizes and indices are not negative, and nothing is wrong with saying so.", _is_sign),
@@ -274,7 +306,7 @@ class _Text:
         node, scope = self.expressions[place]
         if (one.kind in ("arm", "cast") and one.true) or (one.kind == "arm" and node not in scope.calls):
             return None
-        return OneSided(one.kind, node, one.true, one.whole, scope)
+        return OneSided(one, node, scope)
 
 
 def _assigned(body: Sequence[ast.stmt]) -> Mapping[str, list[ast.expr | None]]:

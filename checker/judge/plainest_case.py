@@ -75,7 +75,7 @@ class _Search:
     def first(self, cases: Sequence[Case]) -> None:
         """Go on with the first of `cases` that fails, if any."""
         puzzle, config = self.candidate.puzzle, self.best.prepared.config
-        small = [case for case in dict.fromkeys(cases) if _tiles(case) <= MOST_TILES and _allowed(puzzle, case)]
+        small = [case for case in dict.fromkeys(cases) if _tiles(case) <= MOST_TILES and allowed(puzzle, case)]
         possible = [prepare_if_possible(puzzle, case, config) for case in small if case != self.case][: self.runs_left]
         for outcome in self.candidate.simulate_side_by_side([prepared for prepared in possible if prepared]):
             self.runs_left -= 1
@@ -87,13 +87,13 @@ class _Search:
         """Small tiles first, then all sizes small together, then each alone. A tile that covers its whole dimension still covers it."""
         puzzle, tiles = self.candidate.puzzle, self.best.prepared.config is None
         if tiles:
-            small = _in_small_tiles(puzzle, self.case)
-            self.first([_cut_alike(self.case, small), small, _in_small_tiles(puzzle, self.case, covering=True)])
+            small = in_small_tiles(puzzle, self.case)
+            self.first([_cut_alike(self.case, small), small, in_small_tiles(puzzle, self.case, covering=True)])
         self.first([_at_most(puzzle, self.case, n) for n in _sizes_of_all(self.case)])
         for name in self.case.sizes:
             self.first([_resized(self.case, name, n) for n in _sizes_of_one(puzzle, self.case, name)])
         if tiles:
-            self.first([_in_small_tiles(puzzle, self.case), _in_small_tiles(puzzle, self.case, covering=True)])
+            self.first([in_small_tiles(puzzle, self.case), in_small_tiles(puzzle, self.case, covering=True)])
 
 
 def _everyday(puzzle: Puzzle, case: Case, tiles: bool) -> Iterator[Case]:
@@ -103,25 +103,25 @@ def _everyday(puzzle: Puzzle, case: Case, tiles: bool) -> Iterator[Case]:
     """
     plain = replace(case, family=NORMAL, dtype="float32", layout="contiguous", flags=_off(case), seed=0)
     columns = _columns(puzzle, case)
-    least = _in_small_tiles(puzzle, replace(plain, sizes=dict.fromkeys(case.sizes, 1))) if tiles else plain
+    least = in_small_tiles(puzzle, replace(plain, sizes=dict.fromkeys(case.sizes, 1))) if tiles else plain
     tile = least.meta.get(factors.tile_of(columns, case.meta) or "", FEW)
     for seed in range(DRAWS):
         for n in sorted({FEW, 2 * FEW, tile + 1, 2 * tile}):
             for others in (1, 2, n):
-                sizes = {name: _least(puzzle, name, n if name == columns else others) for name in case.sizes}
+                sizes = {name: smallest_from(puzzle, name, n if name == columns else others) for name in case.sizes}
                 small = replace(plain, sizes=sizes, seed=seed)
-                yield _in_small_tiles(puzzle, small) if tiles else small
+                yield in_small_tiles(puzzle, small) if tiles else small
             if seed and n == FEW:
                 break
     yield plain
-    rows = {name: _least(puzzle, name, FEW if name == columns else 2) for name in case.sizes}
+    rows = {name: smallest_from(puzzle, name, FEW if name == columns else 2) for name in case.sizes}
     apart = replace(plain, sizes=rows, layout="padded")  # ordinary numbers, too: only the strides are special
-    yield _in_small_tiles(puzzle, apart) if tiles else apart
+    yield in_small_tiles(puzzle, apart) if tiles else apart
 
 
 def ordinary_cases(puzzle: Puzzle, case: Case, tiles: bool) -> list[Case]:
     """A dozen small cases of ordinary numbers, with some rows of several tiles."""
-    return [one for one in dict.fromkeys(_everyday(puzzle, case, tiles)) if _allowed(puzzle, one)][:12]
+    return [one for one in dict.fromkeys(_everyday(puzzle, case, tiles)) if allowed(puzzle, one)][:12]
 
 
 def _plainer(puzzle: Puzzle, case: Case, tiles: bool) -> Iterator[Case]:
@@ -132,7 +132,7 @@ def _plainer(puzzle: Puzzle, case: Case, tiles: bool) -> Iterator[Case]:
     float32, columns = replace(case, dtype="float32"), _columns(puzzle, case)
     if case.sizes[columns] < FEW:
         longer = replace(_resized(float32, columns, FEW), layout="contiguous", flags=_off(case))
-        yield _in_small_tiles(puzzle, longer) if tiles else longer
+        yield in_small_tiles(puzzle, longer) if tiles else longer
     for layout in ("contiguous", case.layout):
         yield replace(float32, layout=layout, flags=_off(case))
         yield replace(float32, layout=layout)
@@ -150,12 +150,12 @@ def _columns(puzzle: Puzzle, case: Case) -> str:
     return (free or list(case.sizes))[-1]
 
 
-def _least(puzzle: Puzzle, name: str, size: int) -> int:
+def smallest_from(puzzle: Puzzle, name: str, size: int) -> int:
     """The size, or the smallest of those that the puzzle allows."""
     return min(puzzle.domain.sizes.get(name, ()), default=size)
 
 
-def _allowed(puzzle: Puzzle, case: Case) -> bool:
+def allowed(puzzle: Puzzle, case: Case) -> bool:
     fits = all(size in puzzle.domain.sizes.get(name, ()) or [size] for name, size in case.sizes.items())
     return fits and all(holds(case) for holds in puzzle.domain.related.values())
 
@@ -184,13 +184,13 @@ def _at_most(puzzle: Puzzle, case: Case, n: int) -> Case:
     """No size grows: a row must not outgrow a tile that has to hold it. A row keeps a few numbers."""
     columns = _columns(puzzle, case)
     sizes = {
-        name: min(size, _least(puzzle, name, max(n, FEW) if name == columns else n))
+        name: min(size, smallest_from(puzzle, name, max(n, FEW) if name == columns else n))
         for name, size in case.sizes.items()
     }
     return replace(case, sizes=sizes)
 
 
-def _in_small_tiles(puzzle: Puzzle, case: Case, covering: bool = False) -> Case:
+def in_small_tiles(puzzle: Puzzle, case: Case, covering: bool = False) -> Case:
     """The case with every tile as small as the puzzle allows, but not of one lane. `covering`: or as a dimension that it covers needs."""
     for name, size in case.sizes.items():
         tile = factors.tile_of(name, case.meta)
@@ -198,7 +198,7 @@ def _in_small_tiles(puzzle: Puzzle, case: Case, covering: bool = False) -> Case:
             continue
         covered, width = covering and case.meta[tile] >= size, max(puzzle.domain.tiles[tile], 2)
         small = replace(case, meta={**case.meta, tile: width})
-        while width < LARGEST_TILE and (not _allowed(puzzle, small) or (covered and width < size)):
+        while width < LARGEST_TILE and (not allowed(puzzle, small) or (covered and width < size)):
             width *= 2
             small = replace(case, meta={**case.meta, tile: width})
         case = small

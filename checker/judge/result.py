@@ -147,7 +147,9 @@ def result_of(verdict: Verdict, source: Source | None = None) -> PuzzleResult:
             for gate in verdict.gates
         ),
         diagnosis=_diagnosis(verdict.diagnosis) if verdict.diagnosis is not None else None,
-        unreached=tuple(UnreachedRecord(line=one.line, condition=plain(one.words)) for one in verdict.unreached),
+        unreached=tuple(
+            UnreachedRecord(line=one.line, condition=plain(one.words)) for one in verdict.unreached if not one.reached
+        ),
         source=source,
         seconds=round(verdict.seconds, 3),
     )

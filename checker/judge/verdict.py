@@ -133,11 +133,16 @@ class Diagnosis:
 
 @dataclass(frozen=True)
 class Unreached:
-    """A condition of a right kernel that no case reached; `never` is the way it did not go: ``was never true``."""
+    """A condition of a right kernel that none of the puzzle's cases reached; `never` is the way it did not go: ``was never true``.
+
+    `aimed` cases were added for it, and it went that way in `reached` of them.
+    """
 
     line: int
     condition: str
     never: str
+    aimed: int = 0
+    reached: int = 0
 
     @property
     def words(self) -> str:

@@ -27,12 +27,14 @@ def check(kernel: Any, device: str = "auto", only: str = "") -> Verdict | Checke
     return check_parts(puzzle, source, only) if only else check_and_show(puzzle, source, device)
 
 
-def check_and_show(puzzle: Puzzle, source: KernelSource, device: str = "auto", seed: int | None = None) -> Verdict:
+def check_and_show(
+    puzzle: Puzzle, source: KernelSource, device: str = "auto", seed: int | None = None, thorough: bool = False
+) -> Verdict:
     """Judge a kernel and show its card; a `seed` draws other cases. Raises UsageError."""
     started = time.perf_counter()
     with display.working(f"Checking {source.kernel} …") as area:
         try:
-            judged = check_source(puzzle, source, device, submission=source.origin, seed=seed)
+            judged = check_source(puzzle, source, device, submission=source.origin, seed=seed, thorough=thorough)
         except DeviceMissing as missing:
             raise UnavailableHere(str(missing)) from None
         except ValueError as error:

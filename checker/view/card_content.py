@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from checker.course import PUZZLES, after
-from checker.judge.verdict import Diagnosis, GateResult, Input, Mismatch, Status, Verdict
+from checker.judge.verdict import Diagnosis, GateResult, Input, Mismatch, Status, Unreached, Verdict
 from checker.phrases import count, short
 from checker.puzzle import Case, Gate
 from checker.submission.notebook import shell
@@ -302,11 +302,20 @@ def _unreached(verdict: Verdict) -> Iterator[Paragraph]:
     """What no case reached, which says nothing against the kernel."""
     shown = verdict.unreached[:MOST_UNREACHED]
     for one in shown:
-        then = "What your kernel does then has not been tried."
-        yield Paragraph(f"Line {one.line}: {one.words} in {count(verdict.cases_run, 'case')}. {then}", "aside")
+        yield Paragraph(f"Line {one.line}: {_aimed(one, verdict.cases_run)}", "aside")
     more = len(verdict.unreached) - len(shown)
     if more:
         yield Paragraph(f"The same holds for {count(more, 'more condition')}.", "aside")
+
+
+def _aimed(one: Unreached, cases: int) -> str:
+    """What became of the cases that a thorough check aimed at the condition, if it did."""
+    never = one.never.replace("was never", "was").replace("never changed", "changed")
+    if one.reached:
+        more = f"{one.reached} of {count(one.aimed, 'more case')} aimed at it"
+        return f"`{one.condition}` {never} in {more}, and your kernel is right in all."
+    also = f", {one.aimed} of them aimed at it" if one.aimed else ""
+    return f"{one.words} in {count(cases, 'case')}{also}. What your kernel does then has not been tried."
 
 
 def _cause(diagnosis: Diagnosis) -> Section | Paragraph:

@@ -96,6 +96,32 @@ def test_lines_are_counted_as_in_the_learners_own_file(runner: Any) -> None:
     assert there.line == here.line + 100
 
 
+def test_a_thorough_check_tries_what_no_case_reached(runner: Any) -> None:
+    half = "p = tl.exp(x - m_i)\n    if {}:\n        p = tl.where(offs_n == 1, 2 * p, p)\n"
+    harmless = "p = tl.exp(x - m_i)\n    if {}:\n        p = 2 * p\n"
+    for condition in ("stride_xm == 77", "row > 300"):
+        wrong = changed(solution("row_softmax"), "p = tl.exp(x - m_i)\n", half.format(condition))
+        assert judge(SOFTMAX, wrong, runner).passed
+        verdict = judge(SOFTMAX, wrong, runner, thorough=True)
+        assert (verdict.failure.gate, verdict.unreached) == ("values", ()), condition
+        right = changed(solution("row_softmax"), "p = tl.exp(x - m_i)\n", harmless.format(condition))
+        verdict = judge(SOFTMAX, right, runner, thorough=True)
+        (tried,) = verdict.unreached
+        assert verdict.passed
+        assert 0 < tried.reached < tried.aimed, condition
+        assert result_of(verdict).unreached == ()
+
+
+def test_a_condition_that_the_domain_rules_out_stays_marked(runner: Any) -> None:
+    source = changed(
+        solution("row_softmax"), "p = tl.exp(x - m_i)\n", "p = tl.exp(x - m_i)\n    if N < -5:\n        p = 2 * p\n"
+    )
+    verdict = judge(SOFTMAX, source, runner, thorough=True)
+    assert verdict.passed
+    assert [one.reached for one in verdict.unreached] == [0]
+    assert len(result_of(verdict).unreached) == 1
+
+
 # ----------------------------------------------------------------------------------------------------------- exemptions
 
 

@@ -91,6 +91,11 @@ def test_what_no_case_reached_is_said_at_the_foot_without_blame(render: Callable
     one = " ".join(render(replace(verdicts.passed(), unreached=marks[:1], cases_run=85)).split()).replace("`", "")
     foot = "Line 10: stride_0 == 0 was never true in 85 cases. What your kernel does then has not been tried."
     assert one.endswith(foot)
+    tried = replace(marks[0], aimed=16, reached=3)
+    aimed = " ".join(render(replace(verdicts.passed(), unreached=(tried,), cases_run=101)).split()).replace("`", "")
+    assert aimed.endswith(
+        "Line 10: stride_0 == 0 was true in 3 of 16 more cases aimed at it, and your kernel is right in all."
+    )
     many = " ".join(render(replace(verdicts.passed(), unreached=marks, cases_run=85)).split())
     assert many.count("What your kernel does then") == 3
     assert "2 more conditions" in many
