@@ -323,7 +323,6 @@ def grade(
 def mutants(
     puzzle: SomePuzzles = None,
     device: DeviceName = "auto",
-    json_file: Json = None,
     show: Annotated[str | None, Option(metavar="NAME", help="print this wrong kernel and judge nothing")] = None,
 ) -> int:
     """Judge the wrong kernels of the course and show which gate catches each.
@@ -332,12 +331,11 @@ def mutants(
     """
     from checker.verbs import mutants
 
-    refuse_unwritable(json_file)
     requested = _puzzles("mutants", puzzle)
     if show is not None:
         mutants.print_wrong_kernel(show, requested)
         return PASSED
-    return mutants.judge_wrong_kernels(requested, _device(device), json_file)
+    return mutants.judge_wrong_kernels(requested, _device(device))
 
 
 @app.verb()

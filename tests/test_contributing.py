@@ -50,7 +50,7 @@ def main():
     found["film"] = said("film", "solutions/double.py", "-o", "double.html")
     found["hints"] = [said("hint", "double", "--level", level) for level in (1, 2, 3)]
     found["listed"] = said("puzzles")
-    found["bank"] = said("mutants", "--puzzle", "double", "--device", "cpu", "--json", "bank.json")
+    found["bank"] = said("mutants", "--puzzle", "double", "--device", "cpu")
     slips = [mutant for mutant in mutants(PUZZLES["double"]) if "2.0 * x" in mutant.key]
     found["slips"] = {slip.key.partition(" → ")[2]: mechanical(slip).outcome for slip in slips}
     pathlib.Path("found.json").write_text(json.dumps(found))
@@ -126,11 +126,9 @@ class TestSixSteps:
     def test_it_stands_in_the_list(self, found: dict[str, Any]) -> None:
         assert re.search(r"double\s+09_double\s+1\s+Doubling", found["listed"][1])
 
-    def test_its_wrong_kernel_is_caught_and_named(self, course: Path, found: dict[str, Any]) -> None:
+    def test_its_wrong_kernel_is_caught_and_named(self, found: dict[str, Any]) -> None:
         assert found["bank"][0] == 0, found["bank"][1]
-        (puzzle,) = json.loads((course / "bank.json").read_text())["puzzles"]
-        (wrong,) = puzzle["misconceptions"]
-        assert (wrong["name"], wrong["gate"], wrong["diagnosed_as"]) == ("squares", "values", "squares")
+        assert re.search(r"double\s+squares\s+values\s+values\s+squares", found["bank"][1])
 
     def test_slips_of_the_hand_are_made_and_judged(self, found: dict[str, Any]) -> None:
         assert found["slips"]["tl.store(y_ptr + offs_n, 3.0 * x, mask=mask)"] == "killed"

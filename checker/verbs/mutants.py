@@ -6,24 +6,22 @@ With a GPU, each kernel is also launched there, whatever the simulator found, so
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from textwrap import wrap
-from typing import Any, cast
+from typing import cast
 
-import msgspec
 from rich.console import Console
 from rich.syntax import Syntax
 from rich.text import Text
 
-from checker.api.command_line import complain, write_json
+from checker.api.command_line import complain
 from checker.checking import Device, check_source
 from checker.course import LADDER
 from checker.judge.gpu_gate import NOT_VISIBLE, seen_on_gpu
 from checker.judge.outcome import Candidate
-from checker.judge.result import environment
 from checker.judge.runner import Runner
 from checker.misconceptions import Misconception, bank
 from checker.misconceptions.pages import PageError
@@ -32,7 +30,6 @@ from checker.sandbox import Sandbox
 from checker.verbs.arguments import UsageError
 from checker.verbs.tables import ProgressBar, print_table, words
 
-SCHEMA = "mutants/v1"
 HOW_TO_WRITE = "CONTRIBUTING.md explains how to write down a wrong kernel."
 NOT_CAUGHT = ("passed", "not_attempted", "infra_error", "skipped")
 HIDDEN_GATES = ("memory", "traffic")
@@ -130,26 +127,6 @@ def exit_code(rows: Sequence[Row]) -> int:
     return 0 if all(row.by_the_right_gate and row.agrees for row in rows) else 1
 
 
-def document(
-    rows: Sequence[Row], puzzles: Iterable[Puzzle], device: str, facts: Mapping[str, str] | None = None
-) -> dict[str, Any]:
-    """The table as `mutants/v1`, with ``gpu`` for kernels that ran on one; `facts` describe the environment."""
-    return {
-        "schema": SCHEMA,
-        "device": device,
-        **({"environment": dict(facts)} if facts else {}),
-        "puzzles": [
-            {"puzzle": puzzle.name, "misconceptions": [_entry(r) for r in rows if r.puzzle == puzzle.name]}
-            for puzzle in puzzles
-        ],
-    }
-
-
-def _entry(row: Row) -> dict[str, Any]:
-    entry = {"name": row.name, "caught": row.caught, "gate": row.gate, "diagnosed_as": row.diagnosed_as}
-    return entry if row.gpu is None else {**entry, "gpu": row.gpu}
-
-
 def find(name: str, puzzles: Iterable[Puzzle]) -> Misconception:
     """The wrong kernel called `name`. Raises UsageError if `puzzles` have none or several of that name."""
     kernels = [wrong for puzzle in puzzles for wrong in bank(puzzle.name)]
@@ -199,15 +176,15 @@ def print_kill_table(rows: Sequence[Row], device: str) -> None:
     print_table(heads, lines, *below)
 
 
-def judge_wrong_kernels(requested: Sequence[Puzzle], device: Device, json_file: str | None) -> int:
-    """Judge the wrong kernels of the requested puzzles (default: all), print and write the table; returns the exit code.
+def judge_wrong_kernels(requested: Sequence[Puzzle], device: Device) -> int:
+    """Judge the wrong kernels of the requested puzzles (default: all), and print the table; returns the exit code.
 
     Raises UsageError for a malformed page.
     """
     puzzles = requested or LADDER
     try:
         total = sum(len(bank(puzzle.name)) for puzzle in puzzles)
-        with ProgressBar(total, quiet=json_file == "-") as bar:
+        with ProgressBar(total) as bar:
 
             def done(row: Row) -> None:
                 bar.step(f"{row.puzzle}/{row.name}", f"caught by {row.gate}" if row.caught else "survives")
@@ -215,11 +192,7 @@ def judge_wrong_kernels(requested: Sequence[Puzzle], device: Device, json_file: 
             rows = kill_table(puzzles, device, report=done)
     except PageError as error:  # its author needs the page's heading, not a traceback
         raise UsageError(f"{error}\n{HOW_TO_WRITE}") from error
-    if json_file is not None:
-        facts = msgspec.structs.asdict(environment(device, Sandbox.shared().tier))
-        write_json(json_file, document(rows, puzzles, device, facts))
-    if json_file != "-":
-        print_kill_table(rows, device)
+    print_kill_table(rows, device)
     if not rows:
         complain("these puzzles have no wrong kernels yet.")
     return exit_code(rows)
