@@ -22,7 +22,6 @@ from checker.api.command_line import (
     complain,
     refuse_unwritable,
     run,
-    write_json,
     writing,
 )
 from checker.verbs.arguments import UnavailableHere, UsageError, kernels_in, one_kernel, path_of, puzzle_named
@@ -339,15 +338,9 @@ def mutants(
 
 
 @app.verb()
-def puzzles(json_file: Json = None) -> None:
+def puzzles() -> None:
     """List the puzzles."""
     from checker.course import LADDER
-
-    if json_file is not None:
-        fields = ("name", "kernel", "parameters", "notebook", "points")
-        listed = [{field: getattr(puzzle, field) for field in fields} for puzzle in LADDER]
-        write_json(json_file, {"schema": "puzzles/v1", "puzzles": listed})
-        return
     from checker.view.panel import Cell, Panel
 
     rows = [[Cell(p.name), Cell(p.notebook, "soft"), Cell(str(p.points), number=True), Cell(p.title)] for p in LADDER]

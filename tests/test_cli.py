@@ -12,7 +12,6 @@ import nbformat
 import pytest
 
 from checker import cli
-from checker.course import LADDER
 from checker.submission.marked_region import stub
 from checker.workspace import OURS
 
@@ -185,14 +184,6 @@ def test_the_last_of_two_kernels_of_one_name_counts_as_in_python(folder: Path) -
     assert cli.main(["check", "twice.py", "--device", "cpu"]) == 0
     (folder / "twice.py").write_text(RIGHT + again.replace("x + y", "x - y"))
     assert cli.main(["check", "twice.py", "--device", "cpu"]) == 1
-
-
-def test_puzzles_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["puzzles", "--json", "-"]) == 0
-    listed = json.loads(capsys.readouterr().out)
-    assert listed["schema"] == "puzzles/v1"
-    assert [puzzle["name"] for puzzle in listed["puzzles"]] == [puzzle.name for puzzle in LADDER]
-    assert set(listed["puzzles"][0]) == {"name", "kernel", "parameters", "notebook", "points"}
 
 
 LIGHT = """
