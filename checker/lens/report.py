@@ -60,12 +60,19 @@ class Report:
     kernels: dict[tuple[str, str], KernelLaunches] = field(default_factory=dict)
     problems: dict[tuple[Any, ...], Problem] = field(default_factory=dict)
     """The first of each kind, by what makes them the same."""
+    notes: dict[tuple[Any, ...], Problem] = field(default_factory=dict)
+    """What would go wrong in larger launches."""
     stopped: list[KernelStopped] = field(default_factory=list)
 
     def is_new(self, kernel: Any) -> bool:
         """Whether no launch of this kernel has been seen."""
         function = function_of(kernel)
         return (function.__name__, origin_of(function.__code__.co_filename)) not in self.kernels
+
+    def note(self, problems: Sequence[Problem]) -> None:
+        """Something that is wrong, though not in the launches of this program."""
+        for problem in problems:
+            self.notes.setdefault(problem.key, problem)
 
     def add(self, source: KernelSource, trace: Trace, problems: Sequence[Problem], seconds: float) -> None:
         """One launch."""
@@ -109,6 +116,9 @@ class Report:
         for p in self.findings:
             place = f"{p.kernel}, {p.file}" + (f":{p.line}" if p.line else "")
             places.setdefault(f"{p.heading}: {place}", []).append(" ".join(filter(None, (f"{p.what}.", p.advice))))
+        if self.notes:
+            notes = [f"{p.kernel}, {p.file}:{p.line}: {p.what}. {p.advice}" for p in self.notes.values()]
+            places["Only in larger launches"] = notes
         if self.stopped:
             places["Not simulated to the end"] = list(dict.fromkeys(map(str, self.stopped)))
         if moved := [f"{of.kernel}: {of.moved}" for of in self.kernels.values() if of.moved]:
@@ -125,6 +135,7 @@ class Report:
             "launches": self.launches,
             "complete": self.complete,
             "findings": [asdict(problem) for problem in self.findings],
+            "notes": [asdict(problem) for problem in self.notes.values()],
             "stopped": [{"message": str(e), "unsupported": e.unsupported} for e in self.stopped],
             "kernels": [asdict(of) for of in self.kernels.values()],
         }

@@ -8,11 +8,12 @@ from checker.lens.report import Report
 
 
 def sarif(report: Report) -> dict[str, Any]:
-    kinds = dict.fromkeys(problem.kind for problem in report.findings)
+    levels = [*((problem, "error") for problem in report.findings), *((note, "note") for note in report.notes.values())]
+    kinds = dict.fromkeys(problem.kind for problem, _ in levels)
     results = [
         {
             "ruleId": problem.kind,
-            "level": "error",
+            "level": level,
             "message": {"text": " ".join(filter(None, (f"{problem.kernel}: {problem.what}.", problem.advice)))},
             "locations": [
                 {
@@ -23,7 +24,7 @@ def sarif(report: Report) -> dict[str, Any]:
                 }
             ],
         }
-        for problem in report.findings
+        for problem, level in levels
     ]
     rules = [{"id": kind, "shortDescription": {"text": kind.replace("_", " ")}} for kind in kinds]
     return {

@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from checker.lens.larger import notes_on
 from checker.lens.launch import KernelStopped, launch_of
 from checker.lens.pretend import pretending
 from checker.lens.report import Report
@@ -34,6 +35,8 @@ FILMED = SimulateOptions(events=True, state=True)
 THOROUGH = SimulateOptions(explain_nan=True, explain_inf=True)
 AT_ONCE = 10.0
 """Seconds of processor time that all programs of a launch get to run side by side."""
+AHEAD = 2.0
+"""Seconds for a look at a larger launch."""
 MOST_LANES = 1 << 25
 PRINTING = 2
 """So many programs at each end of a launch print."""
@@ -101,6 +104,8 @@ class Lens:
     films: list[Any] | None = None
     film_each: Path | None = None
     """A folder for a film of the first launch of each kernel."""
+    looks_ahead: bool = False
+    """Whether the report notes what would go wrong in larger launches."""
     _trying: int = 0
     _shown: set[Any] = field(default_factory=set)
 
@@ -141,6 +146,9 @@ class Lens:
             from checker.lens.filming import save_film
 
             save_film(kernel, launch, self.film_each, Watch(locator, sizes, (-1, 0, 0)), locator)
+        if self.looks_ahead and self.report.is_new(kernel):
+            locator.clock = Clock(min(self.seconds, AHEAD))
+            self.report.note(notes_on(kernel, launch, Watch(locator, sizes, (-1, 0, 0))))
         if self.films is not None:
             from checker.lens.filming import copies_for_film, film_of_launch
 
@@ -273,6 +281,7 @@ def lens(
         quiet=quiet,
         patient=patient,
         film_each=film_each,
+        looks_ahead=True,
     )
     with pretending() if pretend else contextlib.nullcontext(), using(looking):
         yield looking.report

@@ -24,6 +24,7 @@ WHAT = {
     "inf_born": "inf",
     "race_in_store": "race in one store",
     "unwritten": "elements never stored",
+    "wrap": "an index too large for its type",
 }
 """Kinds of finding, where their own name does not read well."""
 

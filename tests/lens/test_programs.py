@@ -195,6 +195,32 @@ def kernel(x_ptr, bits_ptr, y_ptr, BITS: tl.constexpr):
     assert {finding.kind for finding in report.findings} == {"nan_born"}
 
 
+def test_an_offset_that_a_larger_launch_would_wrap_is_a_note(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = """
+@triton.jit
+def add_kernel(x_ptr, stride, N, BLOCK: tl.constexpr):
+    offs = tl.program_id(0){wide} * stride + tl.arange(0, BLOCK)
+    tl.store(x_ptr + offs, tl.load(x_ptr + offs, mask=tl.arange(0, BLOCK) < N) + 1, mask=tl.arange(0, BLOCK) < N)
+
+
+x = torch.zeros(50, 100)
+add_kernel[(50,)](x, 100, 100, BLOCK=128)
+assert (x == 1).all()
+"""
+    program, report, found = tmp_path / "rows.py", tmp_path / "report.json", tmp_path / "report.sarif"
+    program.write_text("import torch\n" + HEAD + text.format(wide=""))
+    assert main(["lens", "--json", str(report), "--sarif", str(found), str(program)]) == 0
+    said = " ".join(capsys.readouterr().err.split())
+    assert "With 2,147,485,000 elements in x (a grid of 21,474,850), the product at line" in said
+    assert [note["kind"] for note in json.loads(report.read_text())["notes"]] == ["wrap"]
+    assert [result["level"] for result in json.loads(found.read_text())["runs"][0]["results"]] == ["note"]
+    program.write_text("import torch\n" + HEAD + text.format(wide=".to(tl.int64)"))
+    assert main(["lens", "--json", str(report), str(program)]) == 0
+    assert not json.loads(report.read_text())["notes"]
+
+
 def test_tensors_know_where_they_would_be() -> None:
     with lens(quiet=True):
         here = torch.zeros(3)
