@@ -71,7 +71,6 @@ def test_wrong_usage_exits_2_and_says_what_to_do(folder: Path, capsys: pytest.Ca
         (["grade", "right.py", "--json", "puzzles"], "puzzles is a folder; the result needs the name of a file"),
         (["grade", "right.py", "--json", "right.py/result.json"], "you may not write to"),
         (["grade", "right.py", "--json", "/dev/null"], "/dev/null is a device or a pipe"),
-        (["mutants", "--json", "puzzles"], "puzzles is a folder"),
         (["film", "right.py", "-o", "puzzles"], "puzzles is a folder"),
     ):
         assert cli.main(arguments) == 2, arguments
