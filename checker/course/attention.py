@@ -227,6 +227,7 @@ def attention_space(
     allowed: Callable[[Row], bool] = lambda row: True,
     wider: Mapping[str, Sequence[Any]] = WIDER,
     largest: Sequence[Mapping[str, Any]] = (MANY_TILES, MANY_KEYS),
+    once: Mapping[str, Sequence[Any]] = NOTHING,
 ) -> Space:
     """The space of `factors`: `FACTORS`, and the puzzle's own. These give the `sizes` and `flags` besides N_Q, N_KV, D and SCALE."""
 
@@ -244,7 +245,7 @@ def attention_space(
             return False
         return row["tile"] not in TILES or (row["dtype"], row["d"], row["tile"]) in SHAPES
 
-    return Space(factors, case, possible, wider, largest)
+    return Space(factors, case, possible, wider, largest, once)
 
 
 def in_rows(x: torch.Tensor, case: Case, name: str, gap: int = 13) -> torch.Tensor:

@@ -330,6 +330,8 @@ HEADS_FACTORS: dict[str, Sequence[Any]] = {
     "causal": (True, False),
     "ragged": (0, 1, 2),
 }
+OTHER_HEADS: dict[str, Sequence[Any]] = {"heads": ((3, 1), (5, 1), (6, 3), (7, 1)), "batches": (5,)}
+"""Groups of three, five and seven query heads, three key heads and five batches, each in one case."""
 FLAGS: dict[str, Scalar] = {"IS_CAUSAL": False, "RAGGED": 0}
 """The defaults. RAGGED is 1 to 3 for the ways in which batches differ in length (`key_lengths`)."""
 
@@ -345,7 +347,7 @@ def heads_space(
     def sizes(row: Row) -> dict[str, int]:
         return dict(zip(("B", "H_Q", "H_KV"), (row["batches"], *row["heads"]), strict=True))
 
-    return attention_space(factors, sizes, flags, allowed, largest=largest)
+    return attention_space(factors, sizes, flags, allowed, largest=largest, once=OTHER_HEADS)
 
 
 def few_programs(row: Row) -> bool:
@@ -380,6 +382,7 @@ FORWARD_CASES = (
         """
         B  H_Q  H_KV  N_Q   N_KV    D    BLOCK_M  BLOCK_N  values                dtype     layout      flags      on   why
         1  3    3     5     23      16   16       16
+        1  42   6     3     5       16   16       16       -                     float16   transposed  -          -    more heads than a fixed limit would allow
         2  2    2     37    70      64   32       16       rare_keys             bfloat16  transposed
         1  1    1     270   20      16   16       16       score_pairs_in_sight  -         -           IS_CAUSAL
         1  1    1     5     40_003  16   16       256      score_pairs_in_sight  -         -           IS_CAUSAL  -    more keys than 16 bits can count

@@ -8,12 +8,21 @@ import torch
 
 from checker.authoring import Row, Space, cdiv
 from checker.authoring.space import ANY_REMAINDER, length
+from checker.course import attention
 from checker.course import attention_values as values
 from checker.course.attention import DOMAIN, KEPT, REMAINDERS, attention_table, flash, in_rows
 from checker.course.attention_values import WIDTHS, queries_keys_values, scale_of
 from checker.course.diagrams import flowing
-from checker.course.tensors import row_magnitude
-from checker.puzzle import DTYPES, NORMAL, Case, FilmSpec, Tensors
+from checker.course.tensors import once_a_case, row_magnitude
+from checker.puzzle import DTYPES, NORMAL, Case, FilmSpec, Tensors, Tolerance
+
+TOLERANCE = {
+    "float32": attention.TOLERANCE["float32"],
+    "float16": Tolerance(rtol=0.0, c=192 * 2.0**-13),
+    "bfloat16": Tolerance(rtol=0.0, c=192 * 2.0**-16),
+}
+"""In 16 bits 192 steps of float32 of the sum of all magnitudes: the products are exact, and a sequential sum of 128 loses 64 steps.
+In float32 an operand may be rounded to TF32, because queries may be scaled before the product."""
 
 
 def make(case: Case) -> Tensors:
@@ -24,6 +33,19 @@ def make(case: Case) -> Tensors:
         "k_ptr": in_rows(k, case, "k_ptr", gap=21),
         "s_ptr": in_rows(torch.zeros(n_q, n_kv), replace(case, dtype="float32"), "s_ptr", gap=8),
     }
+
+
+@once_a_case
+def magnitude(case: Case, output: str) -> torch.Tensor:
+    """The sum of the magnitudes of the terms of each score."""
+    made = make(case)
+    q, k = (made[name].double().abs() for name in ("q_ptr", "k_ptr"))
+    return scale_of(case) * (q @ k.T)
+
+
+def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
+    """What an error is measured against."""
+    return row_magnitude(case, output, expected) if case.dtype == "float32" else magnitude(case, output)
 
 
 def from_row(row: Row) -> Case:
@@ -51,7 +73,8 @@ PUZZLE = flash(
     because={"q": KEPT, "k": "each program loads all keys once"},
     make=make,
     reference=lambda case, inputs: {"s_ptr": scale_of(case) * (inputs["q_ptr"] @ inputs["k_ptr"].T)},
-    scale=row_magnitude,
+    scale=scale,
+    tolerance=TOLERANCE,
     space=Space(
         {
             "tiles": (3, 1, 2),
@@ -86,7 +109,8 @@ PUZZLE = flash(
         "have ten bits after the first, so that TF32 holds them exactly.",
         memory="a row's elements are adjacent. Rows may be any distance apart, so far that offsets pass 2³²; those of q and k may "
         "repeat, with a stride of 0.",
-        accuracy="s is float32. It may be off by 1.5 roundings of an operand (TF32 for float32), measured by the largest element of its row.",
+        accuracy="s is float32. In 16 bits it may lose a few float32 roundings of scale · Σ |q · k|: products of 16-bit numbers are exact "
+        "in float32. In float32 it may be off by 1.5 roundings of an operand to TF32, measured by the largest element of its row.",
         expanded=("q", "k"),
     ),
     film=FilmSpec(
