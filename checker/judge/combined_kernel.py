@@ -92,10 +92,11 @@ class BankRuns:
     def run(self, runner: Runner, tasks: Sequence[Task]) -> Iterator[Outcome]:
         """One outcome per task, in order. A kernel that does not run to its end does not stop the next.
 
-        The combined kernel has either few parts or the whole bank, which a runner loads once for a verdict.
+        The combined kernel has these parts, or the whole bank, which a runner loads once for a verdict.
         """
         parts = tuple(dict.fromkeys(m for m, _ in tasks))
-        wrong = parts if len(parts) <= FEW_PARTS else bank(self.puzzle.name)
+        whole = bank(self.puzzle.name)
+        wrong = whole if len(parts) > FEW_PARTS and set(parts) <= set(whole) else parts
         number = {m.name: i for i, m in enumerate(wrong)}
 
         def run(left: Sequence[Task]) -> Iterator[Outcome]:

@@ -1,7 +1,8 @@
 """Name the misconception behind a failure, or say that it is unknown.
 
 The bank's wrong kernels run on the learner's failing case. Those that behave like the learner's kernel also run on the other cases,
-first where it fails, and on additional ones outside the puzzle. A belief is named only if it is the last one left.
+first where it fails, and on additional ones outside the puzzle. A belief is named only if it is the last one left. If none is, pairs of
+beliefs are tried the same way.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import cached_property
+from itertools import islice
 from random import Random
 
 from checker.judge.combined_kernel import Task, bank_runs
@@ -27,6 +30,7 @@ from checker.judge.outcome import Candidate, Outcome
 from checker.judge.plainest_case import is_everyday, ordinary_cases
 from checker.judge.runner import at_most
 from checker.judge.traffic_gate import bytes_moved
+from checker.judge.two_mistakes import Pair, likely_pairs
 from checker.judge.verdict import Diagnosis
 from checker.misconceptions import Misconception, bank
 from checker.puzzle import Gate, Puzzle
@@ -37,8 +41,10 @@ DRAWS, DRAWN_CASES = 3, 8
 """This many draws, and this many of their smallest cases, tell apart kernels that agree on all cases of the puzzle."""
 NONE_KNOWN = Diagnosis(None)
 AND_MORE = (
-    "With ordinary numbers, that is. In harder cases something else is wrong, too: mend this first, and check again."
+    "That is so with ordinary numbers. In harder cases something else is wrong, too: fix this first, then check again."
 )
+FAILING_CASES, PASSING_CASES = 8, 4
+"""This many cases, besides the further ones, decide between pairs of mistakes, which take longer to run than single ones."""
 ENOUGH = 3
 """In so many ordinary cases a kernel has to be wrong before one of its mistakes is named alone."""
 ONLY_ON_GPU = Diagnosis(None, note="The kernel is right in the simulator, and only the GPU shows a difference.")
@@ -46,33 +52,88 @@ ONLY_ON_GPU = Diagnosis(None, note="The kernel is right in the simulator, and on
 
 @at_most(1)
 def find_misconception(candidate: Candidate, outcomes: Sequence[Outcome], failing: Outcome, gate: Gate) -> Diagnosis:
-    """Compare the learner's simulated `outcomes` with the bank's. `failing`, in full, is the one that fails `gate` on the card."""
+    """Compare the learner's simulated `outcomes` with the bank's. `failing`, in full, is the one that fails `gate` on the card.
+
+    One mistake that explains everything comes first, then two, then one that explains what happens to ordinary numbers.
+    """
     puzzle = candidate.puzzle
     at_fault = (failing, behaviour(puzzle, failing))
     if gate not in at_fault[1].fails:
         return NONE_KNOWN
-    others = [(o, behaviour(puzzle, o)) for o in outcomes if o is not failing and o.ran and o.trace is not None]
-    first = next((mine for _, mine in others if gate in mine.fails), at_fault[1])
-    compare = _Comparison(candidate, gate, plainly_wrong(at_fault[1]) or plainly_wrong(first))
-    learner = sorted([at_fault, *others], key=lambda case: (gate not in case[1].fails, bytes_moved(case[0])))
-    left: Sequence[Misconception] = compare.failing_too(compare.agreeing(bank(puzzle.name), learner), failing)
-    if left:
-        cases = _further_cases(puzzle, failing)
-        further = [
-            (o, behaviour(puzzle, o)) for o in candidate.simulate(cases, SimulateOptions(together=True)) if o.ran
-        ]
-        left = compare.agreeing(left, further)
-        if gate == "values" and not any(informative(mine) for _, mine in (*learner, *further)):
-            outputs = failing.prepared.launch.outputs
-            traces = {m: _nan_trace(replace(candidate, source=m.source), failing) for m in left}
-            left = [m for m in left if same_origin_of_nan(failing.trace, traces[m], outputs)]
-    misconception, note = _only([m for m in left if compare.in_everything[m]] or left, candidate.source), ""
-    if misconception is None and gate == "values" and is_everyday(failing.case):
-        misconception, note = _in_ordinary_cases(candidate, compare, at_fault), AND_MORE
-    if misconception is None:
-        return NONE_KNOWN
+    evidence = _Evidence(candidate, outcomes, at_fault, gate)
+    misconception = evidence.only(bank(puzzle.name))
+    if misconception is not None:
+        return _diagnosis(candidate, misconception, failing)
+    ordinary = None
+    if gate == "values" and is_everyday(failing.case):
+        ordinary = _in_ordinary_cases(candidate, evidence.compare, at_fault)
+    pair = evidence.pair(ordinary)
+    if pair is not None:
+        shown = sorted(pair, key=lambda m: ordinary is None or not m.same_behaviour(ordinary))
+        first, second = (_diagnosis(candidate, m, failing) for m in shown)
+        return replace(first, second=second)
+    return NONE_KNOWN if ordinary is None else replace(_diagnosis(candidate, ordinary, failing), note=AND_MORE)
+
+
+def _diagnosis(candidate: Candidate, misconception: Misconception, failing: Outcome) -> Diagnosis:
     line = _line(candidate, misconception, failing)
-    return Diagnosis(misconception.name, misconception.believed, misconception.instead, misconception.try_, line, note)
+    return Diagnosis(misconception.name, misconception.believed, misconception.instead, misconception.try_, line)
+
+
+class _Evidence:
+    """What the learner's kernel did in all cases: first where it fails, then in the others, then in cases outside the puzzle."""
+
+    def __init__(self, candidate: Candidate, outcomes: Sequence[Outcome], at_fault: _Case, gate: Gate) -> None:
+        self.candidate, self.gate, self.failing = candidate, gate, at_fault[0]
+        puzzle = candidate.puzzle
+        ran = [o for o in outcomes if o is not self.failing and o.ran and o.trace is not None]
+        others = [(o, behaviour(puzzle, o)) for o in ran]
+        first = next((mine for _, mine in others if gate in mine.fails), at_fault[1])
+        self.compare = _Comparison(candidate, gate, plainly_wrong(at_fault[1]) or plainly_wrong(first))
+        self.known = sorted([at_fault, *others], key=lambda case: (gate not in case[1].fails, bytes_moved(case[0])))
+
+    @cached_property
+    def further(self) -> Sequence[_Case]:
+        cases = _further_cases(self.candidate.puzzle, self.failing)
+        outcomes = self.candidate.simulate(cases, SimulateOptions(together=True))
+        return [(o, behaviour(self.candidate.puzzle, o)) for o in outcomes if o.ran]
+
+    @property
+    def informative(self) -> bool:
+        """Whether the wrong values tell something about their cause."""
+        return self.gate != "values" or any(informative(mine) for _, mine in (*self.known, *self.further))
+
+    def only(self, kernels: Sequence[Misconception]) -> Misconception | None:
+        """The one belief that explains everything, if there is just one."""
+        return self._only(kernels, self.known)
+
+    def pair(self, ordinary: Misconception | None) -> Pair | None:
+        """The two beliefs that together explain everything. One of them is `ordinary` if that explains ordinary cases.
+
+        A few cases decide, first one that the ordinary belief alone does not explain; all do if several pairs explain those.
+        """
+        if not self.informative:
+            return None
+        known = [m for m in bank(self.candidate.puzzle.name) if ordinary is None or m.same_behaviour(ordinary)]
+        fails = [case for case in self.known if self.gate in case[1].fails]
+        passes = [case for case in self.known if self.gate not in case[1].fails]
+        unexplained = (case for case in self.known if ordinary and not self.compare.agreeing([ordinary], [case]))
+        cases = [*islice(unexplained, 1), *fails[:FAILING_CASES], *passes[:PASSING_CASES]]
+        pairs = likely_pairs(self.candidate.source, known)
+        left = self.compare.agreeing(list(pairs), cases)
+        kernel = self._only(left, self.known if len(left) > 1 else [])
+        return None if kernel is None else pairs[kernel]
+
+    def _only(self, kernels: Sequence[Misconception], cases: Sequence[_Case]) -> Misconception | None:
+        left = self.compare.failing_too(self.compare.agreeing(kernels, cases), self.failing)
+        if not left:
+            return None
+        left = list(self.compare.agreeing(left, self.further))
+        if not self.informative:
+            outputs = self.failing.prepared.launch.outputs
+            traces = {m: _nan_trace(replace(self.candidate, source=m.source), self.failing) for m in left}
+            left = [m for m in left if same_origin_of_nan(self.failing.trace, traces[m], outputs)]
+        return _only([m for m in left if self.compare.in_everything[m]] or left, self.candidate.source)
 
 
 def _in_ordinary_cases(candidate: Candidate, compare: _Comparison, at_fault: _Case) -> Misconception | None:
@@ -163,14 +224,14 @@ def _only(left: Sequence[Misconception], source: KernelSource) -> Misconception 
     """
     if not left:
         return None
-    same, waiting = {left[0].name}, [left[0]]
+    names, waiting = {left[0].name}, [left[0]]
     while waiting:
         one = waiting.pop()
         for other in left:
-            if other.name not in same and (other.name in one.same_as or one.name in other.same_as):
-                same.add(other.name)
+            if other.name not in names and one.same_behaviour(other):
+                names.add(other.name)
                 waiting.append(other)
-    if any(m.name not in same for m in left):
+    if any(m.name not in names for m in left):
         return None
     return max(left, key=lambda m: resemblance(m.source, source))
 

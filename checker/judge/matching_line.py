@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
+from functools import lru_cache
 
 from checker.simulator.trace import Trace
 from checker.submission.kernel import KernelSource
@@ -21,8 +22,19 @@ def matching_line(
 
 def resemblance(a: KernelSource, b: KernelSource) -> float:
     """How much of their words two kernels share, from 0 to 1, whatever their variables are called."""
-    first, second = (sum((words for _, _, words in _statements(k.source)), Counter()) for k in (a, b))
-    return _alike(first, second)
+    return alike(words_of(a.source), words_of(b.source))
+
+
+@lru_cache(512)
+def words_of(source: str) -> Counter[str]:
+    """The words of a kernel's module and how often each occurs. They exclude local names."""
+    return sum((words for _, _, words in _statements(source)), Counter())
+
+
+def alike(a: Counter[str], b: Counter[str]) -> float:
+    """How much of their words two kernels or lines share, from 0 to 1."""
+    union = (a | b).total()
+    return (a & b).total() / union if union else 0.0
 
 
 def _by_access(line: int, theirs: Trace | None, mine: Trace | None) -> int | None:
@@ -51,15 +63,10 @@ def _by_words(theirs: KernelSource, line: int, mine: KernelSource) -> int | None
     wanted = next((words for start, stop, words in _statements(theirs.source) if start <= line <= stop), None)
     if not wanted:
         return None
-    scored = sorted(((_alike(wanted, words), start) for start, _, words in _statements(mine.source)), reverse=True)
+    scored = sorted(((alike(wanted, words), start) for start, _, words in _statements(mine.source)), reverse=True)
     if not scored or scored[0][0] < _ENOUGH or (len(scored) > 1 and scored[1][0] == scored[0][0]):
         return None
     return scored[0][1]
-
-
-def _alike(a: Counter[str], b: Counter[str]) -> float:
-    union = (a | b).total()
-    return (a & b).total() / union if union else 0.0
 
 
 def _statements(source: str) -> list[tuple[int, int, Counter[str]]]:

@@ -156,8 +156,15 @@ def result_of(verdict: Verdict, source: Source | None = None) -> PuzzleResult:
 
 
 def _diagnosis(diagnosis: Diagnosis) -> DiagnosisRecord:
-    parts = {"You may have assumed": diagnosis.believed, "In fact": diagnosis.instead, "Try": diagnosis.try_}
-    sentences = "\n\n".join(f"{label}: {text}" for label, text in parts.items() if text)
+    second = diagnosis.second or Diagnosis(None)
+    parts = [
+        ("You may have assumed", diagnosis.believed),
+        ("In fact", diagnosis.instead),
+        ("Try", diagnosis.try_),
+        ("You may also have assumed", second.believed),
+        ("In fact", second.instead),
+    ]
+    sentences = "\n\n".join(f"{label}: {text}" for label, text in parts if text)
     return DiagnosisRecord(
         misconception=diagnosis.misconception,
         message=plain(diagnosis.note if diagnosis.misconception is None else sentences),

@@ -129,6 +129,8 @@ class Diagnosis:
     try_: str = ""
     line: int | None = None
     note: str = ""
+    second: Diagnosis | None = None
+    """A second mistake: the kernel behaves like one with both."""
 
 
 @dataclass(frozen=True)
@@ -155,6 +157,8 @@ _Located = TypeVar("_Located", bound="Mismatch | GateResult | GateWarning | Find
 
 def own_line(record: _Located, source: KernelSource) -> _Located:
     """`record` with its line counted as in the file or cell that the line is written in."""
+    if isinstance(record, Diagnosis) and record.second is not None:
+        record = replace(record, second=own_line(record.second, source))
     return record if record.line is None else replace(record, line=source.locate(record.line)[1])
 
 

@@ -50,6 +50,10 @@ class Misconception:
     unseen_on_gpu: str = ""
     seen_in: str = ""
 
+    def same_behaviour(self, other: Misconception) -> bool:
+        """Whether it is the other, or declared to have the same behaviour."""
+        return self.name == other.name or other.name in self.same_as or self.name in other.same_as
+
 
 @cache
 def bank(puzzle: str) -> tuple[Misconception, ...]:

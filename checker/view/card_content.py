@@ -321,13 +321,19 @@ def _aimed(one: Unreached, cases: int) -> str:
 def _cause(diagnosis: Diagnosis) -> Section | Paragraph:
     if diagnosis.misconception is None:
         return Paragraph(diagnosis.note)
-    sentences = (
-        ("You may have assumed", diagnosis.believed),
+    second, heading = diagnosis.second, "This behaves exactly like a known mistake"
+    first = "1. " if second is not None else ""
+    sentences = [
+        (f"{first}You may have assumed", diagnosis.believed),
         ("In fact", diagnosis.instead),
         ("Try", diagnosis.try_),
-        ("", diagnosis.note),
-    )
-    heading = f"This behaves exactly like a known mistake: {diagnosis.misconception.replace('_', ' ')}"
+    ]
+    names = diagnosis.misconception
+    if second is not None:
+        heading, names = "This behaves exactly like two known mistakes in one", f"{names}; {second.misconception}"
+        sentences += [("2. You may have assumed", second.believed), ("In fact", second.instead)]
+    sentences.append(("", diagnosis.note))
+    heading = f"{heading}: {names.replace('_', ' ')}"
     return Section("cause", heading, tuple(sentence for sentence in sentences if sentence[1]))
 
 

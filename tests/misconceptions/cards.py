@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from checker.judge.verdict import Verdict
+from checker.misconceptions import solution
 from checker.puzzle import Puzzle
 from checker.submission.kernel import KernelSource
 from checker.verbs import film
 from checker.view.card_content import failing_case
 from tests.judge.local_runner import LocalRunner
+
+NAME = re.compile(r"\b[a-z]+_[a-z_]+\b|\b[A-Z]+(?:_[A-Z]+)+\b")
+"""What looks like a variable of a kernel; the card's prose has no such words."""
+OF_TRITON = {"padding_option", "boundary_check", "debug_barrier", "max_constancy", "max_contiguous", "multiple_of"}
 
 
 def problem(
@@ -31,6 +38,8 @@ def problem(
         return "zeros, where a maximum starts at -inf"
     if failure.case is not None and failure.mismatch is not None and failure.mismatch.case != failure.case:
         return "the numbers are of another case"
+    if unknown := unknown_names(puzzle, source, " ".join(words(verdict))):
+        return f"names that neither the kernel nor the puzzle has: {', '.join(sorted(unknown))}"
     case = failing_case(verdict)
     if case is None:
         return "" if verdict.status in ("timeout", "resource_limit") else "no case to film"
@@ -42,3 +51,20 @@ def problem(
     except Exception as error:
         return f"no film: {type(error).__name__}: {error}"
     return "" if isinstance(opened, film.Film) else "the film is a card"
+
+
+def words(verdict: Verdict) -> list[str]:
+    """What the card says about the mistake."""
+    failure, one = verdict.failure, verdict.diagnosis
+    said = [failure.message, failure.advice] if failure is not None else []
+    while one is not None:
+        said += [one.believed, one.instead, one.try_, one.note]
+        one = one.second
+    return said
+
+
+def unknown_names(puzzle: Puzzle, source: KernelSource, text: str) -> set[str]:
+    """The names of variables in a text that the learner can look up neither in the kernel nor in the puzzle's page and stub."""
+    known = set(re.findall(r"\w+", " ".join((source.source, solution(puzzle.name), puzzle.statement))))
+    short = {name.removesuffix("_ptr") for name in puzzle.parameters}
+    return set(NAME.findall(text)) - known - short - OF_TRITON

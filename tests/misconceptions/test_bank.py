@@ -66,15 +66,23 @@ def test_an_unknown_mistake_gets_no_name(runner):
         assert verdict.diagnosis.misconception is None, new
 
 
-def test_of_two_mistakes_the_one_that_ordinary_numbers_show_is_named(runner):
+def test_two_mistakes_in_one_kernel_are_both_named(runner):
     source = changed(solution("online_softmax"), 'tl.where(m_new == float("-inf"), 0.0, m_new)', "m_new")
     for old, new, name in (
         ("l_i * tl.exp(m_i - m_safe)", "l_i", "sum_not_rescaled"),
         ("l_i * tl.exp(m_i - m_safe)", "l_i * tl.exp2(m_i - m_safe)", "exp2_in_the_rescale"),
     ):
         diagnosis = judge(PUZZLES["online_softmax"], changed(source, old, new), runner).diagnosis
-        assert diagnosis.misconception == name
-        assert "something else is wrong, too" in diagnosis.note
+        assert (diagnosis.misconception, diagnosis.second.misconception) == (name, "inf_minus_inf")
+
+
+def test_beside_an_unknown_mistake_the_one_that_ordinary_numbers_show_is_named(runner):
+    source = changed(solution("online_softmax"), "tl.max(x, axis=0)", "tl.minimum(tl.max(x, axis=0), 1000.0)")
+    source = changed(source, "l_i * tl.exp(m_i - m_safe)", "l_i")
+    diagnosis = judge(PUZZLES["online_softmax"], source, runner).diagnosis
+    assert diagnosis.misconception == "sum_not_rescaled"
+    assert diagnosis.second is None
+    assert "something else is wrong, too" in diagnosis.note
 
 
 def test_the_diagnosis_points_at_the_learners_own_line(runner):

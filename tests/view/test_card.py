@@ -63,6 +63,16 @@ def test_wrong_values_are_shown_beside_the_right_ones_with_the_belief() -> None:
     assert "masked lanes zero" in html
 
 
+def test_a_card_explains_two_mistakes_in_turn() -> None:
+    verdict = verdicts.wrong_values()
+    assert verdict.diagnosis is not None
+    both = replace(verdict.diagnosis, second=Diagnosis("no_factor", "sums add up.", "the old sum shrinks.", "why?"))
+    text = " ".join(card_text(replace(verdict, diagnosis=both)).split())
+    assert "two known mistakes in one: masked lanes zero; no factor" in text
+    assert text.index("1. You may have assumed") < text.index("2. You may have assumed: sums add up.")
+    assert "why?" not in text, "one thing to do at a time"
+
+
 @pytest.mark.parametrize("render", [card_html, card_text])
 def test_the_card_lists_the_other_findings(render: Callable[[Verdict], str]) -> None:
     assert render(verdicts.memory_fault()).count("Programs 1 and 2 both store") == 1
