@@ -35,9 +35,9 @@ from checker.judge.runner import Runner
 from checker.judge.verdict import Status, Verdict
 from checker.phrases import count
 from checker.puzzle import GATES, Puzzle
-from checker.sandbox import Sandbox
+from checker.sandbox import NO_ISOLATION, Sandbox
 from checker.sandbox.bounded import Bounded
-from checker.sandbox.isolation import LANDLOCK, LAYERS, NAMESPACES, SECCOMP
+from checker.sandbox.limits import LANDLOCK, LAYERS, NAMESPACES, SECCOMP
 from checker.submission.files import MAX_ARCHIVE, Entry, entries, skipped
 from checker.submission.from_path import SubmittedKernel
 from checker.submission.kernel import KernelSource, Piece
@@ -45,7 +45,7 @@ from checker.submission.reader import Inner, Reader, course_on_path
 from checker.submission.rules import without_broken
 from checker.verbs.arguments import puzzle_named
 from checker.verbs.film import film_of_failure
-from checker.verbs.grade import RETRIES, judged
+from checker.verbs.grade import NOT_ISOLATED, RETRIES, judged
 from checker.verbs.submissions import missing_verdict, unreadable_verdict
 from checker.verbs.tables import ProgressBar, one_line, print_table, status_text, words
 from checker.view.card import card_html
@@ -60,6 +60,8 @@ __all__ = [
     "LAYERS",
     "MAX_ARCHIVE",
     "NAMESPACES",
+    "NOT_ISOLATED",
+    "NO_ISOLATION",
     "PUZZLES",
     "RETRIES",
     "SECCOMP",

@@ -2,12 +2,12 @@
 
 On the trusted side, `sandbox` opens a `session` for each verdict, whose jobs the worker in `client` starts. On the other side,
 `worker` forks a `supervisor` and a `job` for each request, inside the layers of `isolation`. `protocol` and `tasks` are what
-crosses.
+crosses. All that is for Linux; elsewhere `plain` hands the same jobs to a `plain_worker`, without isolation.
 """
 
 from __future__ import annotations
 
-from checker.sandbox.isolation import Limits
-from checker.sandbox.sandbox import Sandbox
+from checker.sandbox.limits import Limits
+from checker.sandbox.sandbox import NO_ISOLATION, Sandbox
 
-__all__ = ["Limits", "Sandbox"]
+__all__ = ["NO_ISOLATION", "Limits", "Sandbox"]

@@ -1,4 +1,4 @@
-"""The trusted side of the worker and its jobs: start them, hand work over, keep them for more, explain how they ended.
+"""The trusted side of the worker and its jobs on Linux: start them, hand work over, explain how they ended.
 
 Imports nothing heavy, so that `import checker` can start a worker before torch is loaded.
 """
@@ -15,12 +15,12 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from pathlib import Path
-from typing import Self
 
 from checker.sandbox import linux
-from checker.sandbox.isolation import CACHE, ROOT, Limits
+from checker.sandbox.jobs import INSIDE, ONE_THREAD, Job, JobEnded, WorkerFailed
+from checker.sandbox.limits import CACHE, ROOT
 from checker.sandbox.protocol import (
     SMALL,
     AnyMessage,
@@ -34,29 +34,23 @@ from checker.sandbox.protocol import (
     JobStarted,
     Message,
     ProtocolError,
-    Task,
     WorkerReady,
-    encode,
 )
 
-INSIDE = "TILE_BY_TILE_WORKER"
-"""Set in a worker's environment, where a sandbox must not start another worker."""
 _KEPT = (
     *("PATH", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "CC", "CXX"),
     *("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES"),
     *("TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH", "TRITON_LIBCUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX"),
 )
-_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 _GRACE = 5.0  # seconds for the supervisor's report
 _COMMAND = (sys.executable, "-s", "-P", "-m", "checker.sandbox.worker")
 
 
-class WorkerFailed(Exception):
-    """The worker did not start or is gone. Never the learner's fault."""
-
-
 class WorkerProcess:
     """One worker, restarted when it is gone. Safe to use from several threads and after a fork."""
+
+    most_jobs = files = None
+    busy = 0
 
     def __init__(self, start_seconds: float, layers: Collection[str]) -> None:
         self._start_seconds, self._layers = start_seconds, "+".join(layers)
@@ -130,6 +124,9 @@ class WorkerProcess:
                 self.close()
                 raise WorkerFailed("The checker's worker accepts no jobs.") from error
 
+    def start_job(self, spec: JobSpec, seconds: float) -> Job:
+        return ForkedJob(self, spec, seconds)
+
     def alive(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
@@ -173,25 +170,14 @@ def _environment() -> dict[str, str]:
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     folders = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if os.path.isabs(p)]
     own = {"PYTHONPATH": os.pathsep.join([str(ROOT), *folders]), INSIDE: "1", "CUDA_CACHE_DISABLE": "1"}
-    return kept | dict.fromkeys(_ONE_THREAD, "1") | own
+    return kept | dict.fromkeys(ONE_THREAD, "1") | own
 
 
-class JobEnded(Exception):
-    """The job ended before it sent the expected result: a status of the result schema, its explanation, and what the job printed."""
-
-    def __init__(self, status: str, message: str = "", printed: str = "") -> None:
-        super().__init__(message)
-        self.status, self.message, self.printed = status, message, printed
-
-
-class Job:
-    """One job, started by the constructor. Closing it (or leaving the context manager) ends it with everything it started.
-
-    `requested` and `answered` count its launches or compilations; its users keep them up to date.
-    """
+class ForkedJob(Job):
+    """A job in a process of its own, started by the constructor."""
 
     def __init__(self, worker: WorkerProcess, spec: JobSpec, start_seconds: float) -> None:
-        self.spec, self.requested, self.answered = spec, 0, 0
+        super().__init__(spec)
         try:
             self._start(worker, start_seconds)
         except WorkerFailed:
@@ -219,20 +205,12 @@ class Job:
             why = f" ({self._ending().message})" if isinstance(error, Closed) else ""
             raise WorkerFailed(f"The checker's worker could not start a job: {type(error).__name__}{why}.") from error
 
-    def __enter__(self) -> Job:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def send(self, message: Message, count: int, fds: tuple[int, ...] = ()) -> None:
-        """Send `count` requests in one message. `receive` notices a job that is gone or does not read."""
         self.requested += count
         with contextlib.suppress(Closed, TimeoutError):
             self._data.send(message, fds=fds, deadline=time.monotonic() + 5)
 
     def receive(self, kind: type[AnyMessage], deadline: float, most: int = SMALL) -> AnyMessage:
-        """The job's next message, of type `kind` and at most `most` bytes. Raises JobEnded."""
         try:
             return self._data.receive(kind, deadline, most)
         except TimeoutError:
@@ -284,54 +262,3 @@ def _explain(end: JobEnd) -> JobEnded:
         message = f"The kernel's process ended by itself (exit code {end.code}) before it sent a result."
         status = "protocol_error"
     return JobEnded(status, message, end.printed.decode(errors="replace"))
-
-
-class Jobs:
-    """The jobs of one verdict, which compiles and simulates one kernel again and again. Use as a context manager.
-
-    A job is kept for further work on the task it was started with. `cache` is the name under which a launch on a GPU finds what
-    these jobs compile; it is empty without a GPU. `width` is how many jobs may work at a time.
-    """
-
-    def __init__(self, worker: WorkerProcess, limits: Limits, cache: str, width: int) -> None:
-        self.limits, self.cache, self.width, self._worker = limits, cache, width, worker
-        self._idle: dict[bytes, list[Job]] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for jobs in self._idle.values():
-            for job in jobs:
-                job.close()
-        self._idle.clear()
-        if self.cache:
-            self._worker.remove_cache(self.cache)
-
-    def start(self, task: Task, memory: int = 0) -> Job:
-        cache = self.cache if task.programs else ""
-        return Job(self._worker, JobSpec(task, self.limits, memory, cache), self.limits.start)
-
-    @contextlib.contextmanager
-    def lend(self, task: Task, memory: int = 0) -> Iterator[Job]:
-        """A job for `task` that may use `memory` bytes for tensors. It is kept afterwards if it owes no answer."""
-        idle = self._idle.setdefault(encode(task), [])
-        job = idle.pop() if idle else None
-        if job is not None and job.spec.memory < memory:
-            job.close()
-            job = None
-        job = job or self.start(task, memory)
-        try:
-            yield job
-        finally:
-            if job.answered == job.requested and not job.closed:
-                idle.append(job)
-            else:
-                job.close()
-
-    def hand_over(self) -> None:
-        """End the jobs that compiled something for a launch, and wait until it lies where the launch looks for it."""
-        for jobs in self._idle.values():
-            for job in [job for job in jobs if job.spec.cache]:
-                jobs.remove(job)
-                job.finish()

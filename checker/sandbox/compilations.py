@@ -8,8 +8,8 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 
 from checker.compiler import CompileRequest, CompileResult, gpu_name, not_compiled
-from checker.sandbox.client import Job, JobEnded, Jobs, WorkerFailed
-from checker.sandbox.isolation import PATIENCE
+from checker.sandbox.jobs import Job, JobEnded, Jobs, WorkerFailed
+from checker.sandbox.limits import PATIENCE
 from checker.sandbox.protocol import ProtocolError, Task, encode
 from checker.sandbox.tasks import CompileReport, MoreCompilations
 from checker.submission.kernel import KernelSource

@@ -1,11 +1,4 @@
-"""What a job may use and reach: its limits, and the isolation layers around it, any of which a machine may lack.
-
-``namespaces``  its own processes, network, IPC and mounts (for an ordinary user, in a user namespace of its own)
-``other_user``  the job gives up root for the user "nobody"
-``landlock``    writes only to its own folder, reads only Python and system folders without /etc, no TCP, no signals outside
-``seccomp``     no network, no other processes' memory, no kernel interfaces; a simulation starts no programs
-``rlimits``     processor time, memory, files; always there
-"""
+"""Sets up the isolation layers around a job on Linux: see `limits.LAYERS`."""
 
 from __future__ import annotations
 
@@ -17,17 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checker.sandbox import linux
+from checker.sandbox.limits import CACHE, LANDLOCK, LAYERS, NAMESPACES, OTHER_USER, ROOT, SECCOMP, Limits
 
-NAMESPACES, OTHER_USER, LANDLOCK, SECCOMP = "namespaces", "other_user", "landlock", "seccomp"
-LAYERS = (NAMESPACES, OTHER_USER, LANDLOCK, SECCOMP)
 NOBODY = 65534
 _THREADS = 1024  # RLIMIT_NPROC counts threads as processes; the supervisor counts real ones
 _CPU_SECONDS = 3600  # for a job that gets more and more work; each launch and compilation has its own limit
-CACHE = "cache"
-"""Triton's cache, in the folder of a job."""
-ROOT = Path(__file__).resolve().parents[2]
-MiB, GiB = 1 << 20, 1 << 30
-PATIENCE = 5
 _SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/sbin", "/opt", "/nix/store", "/proc", "/sys")
 # What the loader, the C library and Python ask for in /etc and /dev; the rest holds passwords, keys and disks.
 _ETC = (
@@ -49,27 +36,6 @@ class LayerFailed(Exception):
     def __init__(self, layer: str, cause: Exception) -> None:
         super().__init__(f"{layer}: {cause}")
         self.layer = layer
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Times in seconds, sizes in bytes.
-
-    `simulate` is processor time per launch in the simulator, and `compile` per specialisation, so that a busy machine does not
-    fail an honest kernel; work that takes `PATIENCE` times that on the clock is stopped too. `launch` is on the clock, for each
-    launch on a GPU with its compilation, and `start` for a cold worker. `memory` is what a job may take in addition to what the
-    warm worker already holds and to its own tensors; `files` bounds each file it writes, and `output` what it prints.
-    """
-
-    compile: float = 30.0
-    simulate: float = 6.0
-    launch: float = 60.0
-    start: float = 120.0
-    memory: int = 2 * GiB
-    files: int = 256 * MiB
-    output: int = 64 * 1024
-    open_files: int = 256
-    processes: int = 64
 
 
 @dataclass(frozen=True)

@@ -13,16 +13,14 @@ import json
 import linecache
 import math
 import os
-import resource
-import signal
 import sys
 import time
 import traceback
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import torch
@@ -33,13 +31,16 @@ import triton.language as tl
 from checker import gpu
 from checker.compiler import CompileRequest, compile_kernel, not_compiled
 from checker.compiler.errors import explanations
+from checker.pure_triton import has_compiler
 from checker.puzzle import Launch
 from checker.sandbox.protocol import Channel, JobStarted, Task, decoder
 from checker.sandbox.shared_memory import attach
 from checker.sandbox.tasks import LONGEST, CompileReport, Launches, LaunchReport, MoreCompilations
+from checker.sandbox.watch import Excess, Watch
 from checker.simulator import SimulateOptions, Trace, simulate, simulate_together, trace_codec
 from checker.submission.load import load_kernel
 
+_TOO_MUCH_MEMORY = "The kernel asked for more memory than it may use."
 _ASIDE = 5  # nice: a third of the processor time of others that want it, too
 
 
@@ -62,46 +63,60 @@ def warm_up(folder: Path) -> None:
     os.environ["TRITON_CACHE_DIR"] = str(folder / "warm")
     signature = {"x_ptr": "*fp32", "y_ptr": "*fp32", "N": "i32"}
     launch = Launch((1,), {"x_ptr": torch.zeros(5), "y_ptr": torch.zeros(5), "N": 5}, {"BLOCK_N": 8}, ("y_ptr",))
+    request = CompileRequest(80, signature, {"BLOCK_N": 128}, {"num_warps": 4})
     explanations()
     # if one of these fails, the first job is slower and reports what is wrong
     with contextlib.suppress(Exception):
-        compile_kernel(_warm_kernel, CompileRequest(80, signature, {"BLOCK_N": 128}, {"num_warps": 4}))
+        compile_kernel(_warm_kernel, replace(request, front_end_only=not has_compiler()))
     with contextlib.suppress(Exception):
         simulate(_warm_kernel, launch, SimulateOptions())
     gc.collect()
     gc.freeze()
 
 
-def run(channel: Channel, folder: Path, task: Task) -> None:
-    """A whole job. `Closed` ends it when no more work comes."""
+def run(channel: Channel, folder: Path, task: Task, memory: int | None = None) -> None:
+    """A whole job. `Closed` ends it when no more work comes.
+
+    `memory` bounds it in bytes where it has no process of its own, which the system could limit for it.
+    """
     faulthandler.enable(sys.stderr)
     if task.work == "launch":
         gpu.initialise()
     channel.send(JobStarted())
     if task.work == "compile":
-        _compile(channel, folder, task)
+        _compile(channel, folder, task, memory)
     else:
-        _launches(channel, folder, task)
+        _launches(channel, folder, task, memory)
 
 
-def _compile(channel: Channel, folder: Path, task: Task) -> None:
+def _compile(channel: Channel, folder: Path, task: Task, memory: int | None) -> None:
     function: Any = None
+    forked = memory is None
     for number, request in enumerate(_requests(channel)):
-        began, used_below = time.perf_counter(), _children_seconds()
-        _allow(task.seconds)
+        began, used_below = time.perf_counter(), _children_seconds() if forked else 0.0
+        if forked:
+            _allow(task.seconds)
+            watch: AbstractContextManager[None] = nullcontext()
+        else:
+            watch = Watch(partial(_stop_compiling, channel, number, request), folder, task.seconds, memory=memory)
         try:
-            function = function or load_kernel(task.kernel, folder)
-            result = compile_kernel(function, request)
+            with watch:
+                function = function or load_kernel(task.kernel, folder)
+                result = compile_kernel(function, request)
         except (Exception, SystemExit) as error:
             failure = _failure(number, error, folder)
             status = "resource_limit" if failure.status == "resource_limit" else "compile_error"
             result = not_compiled(request, status, failure.message, failure.detail)
             result = replace(result, line=failure.line, seconds=time.perf_counter() - began)
-        if not result.ok and _children_seconds() - used_below >= task.seconds:
+        if forked and not result.ok and _children_seconds() - used_below >= task.seconds:
             # the assembler reached its limit; Triton only says "failed"
             result = replace(result, status="timeout")
         result = replace(result, message=result.message[:LONGEST], raw=result.raw[:LONGEST])
         channel.send(CompileReport(number, result))
+
+
+def _stop_compiling(channel: Channel, number: int, request: CompileRequest, excess: Excess, line: int | None) -> None:
+    channel.send(CompileReport(number, replace(not_compiled(request, excess, ""), line=line)))
 
 
 def _requests(channel: Channel) -> Iterator[CompileRequest]:
@@ -117,6 +132,8 @@ def _allow(seconds: float) -> None:
 
     The kernel counts it, because a compiler that loops in C++ runs no Python signal handler.
     """
+    import resource
+
     used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
     soft = math.ceil(used + seconds)
@@ -124,10 +141,12 @@ def _allow(seconds: float) -> None:
 
 
 def _children_seconds() -> float:
+    import resource
+
     return sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
 
 
-def _launches(channel: Channel, folder: Path, task: Task) -> None:
+def _launches(channel: Channel, folder: Path, task: Task, memory: int | None) -> None:
     function: Any = None
     if task.work == "launch":
         adopt_compiled(Path(os.environ["TRITON_CACHE_DIR"]))
@@ -136,14 +155,14 @@ def _launches(channel: Channel, folder: Path, task: Task) -> None:
     for number in itertools.count():
         if not launches:
             message, fds = channel.receive_with_fds(Launches)
-            launches += attach(message, fds[0])
+            launches += attach(message, fds)
             traces = [None] * len(launches)
             if task.work == "simulate" and message.simulate == SimulateOptions(together=True):
                 function, traces = _together(function, folder, task, launches)
         launch, trace = launches.pop(0), traces.pop(0)
         began, timing = time.perf_counter(), None
         try:
-            with _time_limit(channel, folder, number, task):
+            with _watch(channel, folder, number, task, memory) if trace is None else nullcontext():
                 function = function or load_kernel(task.kernel, folder)
                 if task.work == "simulate":
                     trace = trace or simulate(function, launch, message.simulate)
@@ -168,7 +187,7 @@ def _together(function: Any, folder: Path, task: Task, launches: list[Launch]) -
     If it takes much too long, the process ends without a word, because that says nothing about any one launch.
     """
     try:
-        with _Timer(None, folder, 0, 2 * task.seconds, by_clock=False):
+        with Watch(lambda *_: None, folder, 2 * task.seconds):
             function = function or load_kernel(task.kernel, folder)
             return function, simulate_together(function, launches, task.seconds)
     except (Exception, SystemExit):
@@ -183,36 +202,14 @@ def adopt_compiled(cache: Path) -> None:
             group.write_text(json.dumps({"child_paths": {name: str(group.parent / name) for name in names}}))
 
 
-def _time_limit(channel: Channel, folder: Path, number: int, task: Task) -> AbstractContextManager[None]:
+def _watch(channel: Channel, folder: Path, number: int, task: Task, memory: int | None) -> AbstractContextManager[None]:
     if task.work == "time":  # the trusted side's clock is enough
         return nullcontext()
-    return _Timer(channel, folder, number, task.seconds, by_clock=task.gpu)
 
+    def stop(excess: Excess, line: int | None) -> None:
+        channel.send(LaunchReport(number, excess, _TOO_MUCH_MEMORY, line=line, seconds=task.seconds))
 
-class _Timer(AbstractContextManager[None]):
-    """Stops the work on one launch from inside, where the kernel's current line is known.
-
-    It answers and leaves the process at once, because the kernel might catch an exception.
-    """
-
-    def __init__(self, channel: Channel | None, folder: Path, number: int, seconds: float, *, by_clock: bool) -> None:
-        self._channel, self._folder, self._number, self._seconds = channel, folder, number, seconds
-        self._timer = signal.ITIMER_REAL if by_clock else signal.ITIMER_PROF
-        self._signal = signal.SIGALRM if by_clock else signal.SIGPROF
-
-    def __enter__(self) -> None:
-        signal.signal(self._signal, self._ring)
-        signal.setitimer(self._timer, self._seconds)
-
-    def __exit__(self, *_: object) -> None:
-        signal.setitimer(self._timer, 0)
-
-    def _ring(self, number: int, frame: FrameType | None) -> None:
-        stack = traceback.StackSummary.extract(traceback.walk_stack(frame), lookup_lines=False)
-        line = next((f.lineno for f in stack if f.filename.startswith(str(self._folder))), None)
-        if self._channel is not None:
-            self._channel.send(LaunchReport(self._number, "timeout", line=line, seconds=self._seconds))
-        os._exit(0)
+    return Watch(stop, folder, task.seconds, by_clock=task.gpu, memory=memory)
 
 
 def _failure(number: int, error: BaseException, folder: Path) -> LaunchReport:
@@ -223,7 +220,7 @@ def _failure(number: int, error: BaseException, folder: Path) -> LaunchReport:
     line = lines[-1] if lines else getattr(error, "lineno", None) if isinstance(error, SyntaxError) else None
     status: Any = getattr(error, "status", "")
     if isinstance(error, MemoryError) or "can't allocate memory" in str(error):
-        status, message = "resource_limit", "The kernel asked for more memory than it may use."
+        status, message = "resource_limit", _TOO_MUCH_MEMORY
     elif status in ("compile_error", "runtime_error", "timeout", "resource_limit") and hasattr(error, "message"):
         message = str(error.message)
         detail = str(getattr(error, "detail", "") or detail)

@@ -11,14 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from checker.sandbox.isolation import LANDLOCK, NAMESPACES, OTHER_USER, ROOT, SECCOMP
+from checker.sandbox.limits import GAPS, LANDLOCK, NAMESPACES, OTHER_USER, ROOT, SECCOMP
 from checker.sandbox.protocol import Broken, Channel, Closed, Message, ProtocolError
 
 _PATIENCE = 20.0
 _SECRET = ("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/dev/mem", "/proc/kcore")
-GAPS = frozenset({"network", "write", "memory", "signal", "solutions", "secrets"})
-"""What a job must not be able to do: connect anywhere, write outside its folder, read the memory of the checker's processes or
-signal them, read the course's solutions, read what only root may read."""
 
 
 class Attempted(Message):

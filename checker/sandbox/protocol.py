@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
-from checker.sandbox.isolation import Limits
+from checker.sandbox.limits import Limits
 from checker.submission.kernel import KernelSource
 
 SMALL = 4 << 20
@@ -52,7 +52,7 @@ class Hidden(Message):
 
 
 class WorkerReady(Message):
-    """Worker: the isolation layers in force, what a job can do in spite of them (`probe.GAPS`), and why other layers are missing."""
+    """Worker: the isolation layers in force, what a job can do in spite of them (`limits.GAPS`), and why other layers are missing."""
 
     layers: tuple[str, ...]
     gaps: tuple[str, ...]
@@ -89,6 +89,10 @@ class JobSpec(Message):
     limits: Limits
     memory: int = 0
     cache: str = ""
+
+
+class Stop(Message):
+    """To a job without a process of its own: end now, and answer `JobEnd`."""
 
 
 class JobStarted(Message):
@@ -166,6 +170,14 @@ class Channel:
     def receive(self, kind: type[AnyMessage], deadline: float | None = None, most: int = SMALL) -> AnyMessage:
         """A message of type `kind`, of at most `most` bytes. Raises Closed, ProtocolError or TimeoutError."""
         return decode(kind, self._frame(deadline, most, None))
+
+    def frame(self, deadline: float | None = None) -> bytearray:
+        """A message of any type and size, not yet decoded. Raises Closed or TimeoutError."""
+        return self._frame(deadline, 1 << 40, None)
+
+    def exactly(self, size: int, deadline: float) -> bytearray:
+        """Bytes outside any frame. Raises Closed or TimeoutError."""
+        return self._exactly(size, deadline, None)
 
     def receive_with_fds(self, kind: type[AnyMessage]) -> tuple[AnyMessage, list[int]]:
         """A message from the trusted side and its descriptors, which the caller owns. Waits forever and trusts the length."""

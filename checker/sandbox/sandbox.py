@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import atexit
 import os
+import platform
 import secrets
 import threading
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from checker.sandbox.client import INSIDE, WorkerProcess
-from checker.sandbox.isolation import LAYERS, Limits
+from checker.sandbox.jobs import INSIDE, Worker
+from checker.sandbox.limits import LAYERS, Limits
 
 if TYPE_CHECKING:
     from checker.compiler import CompileRequest, CompileResult
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from checker.submission.kernel import KernelSource
 
 
+NO_ISOLATION = "no isolation"
+"""A sandbox's tier where kernels run in a plain process: fine for your own code on your own machine."""
+
+
 class Sandbox:
     """Runs learners' kernels; implements `checker.judge.runner.Runner`.
 
@@ -35,7 +40,7 @@ class Sandbox:
     def __init__(self, limits: Limits | None = None, *, layers: Collection[str] = LAYERS) -> None:
         """`layers` are the isolation layers it may use; tests use fewer."""
         self.limits = limits or Limits()
-        self.worker = WorkerProcess(self.limits.start, layers)
+        self.worker = _worker(self.limits.start, layers)
         self._compiled: dict[bytes, CompileResult] = {}
         _OPEN.add(self)
 
@@ -69,12 +74,13 @@ class Sandbox:
 
     @property
     def tier(self) -> str:
-        """The isolation layers in force (see `isolation.py`), e.g. ``namespaces+landlock+seccomp+rlimits``."""
-        return "+".join((*self.worker.wait_ready().layers, "rlimits"))
+        """The isolation layers in force (see `limits.py`), e.g. ``namespaces+landlock+seccomp+rlimits``; or `NO_ISOLATION`."""
+        layers = self.worker.wait_ready().layers
+        return "+".join((*layers, "rlimits")) if _has_isolation() else NO_ISOLATION
 
     @property
     def gaps(self) -> tuple[str, ...]:
-        """What a trial job could do although it should not (names in `probe.GAPS`); empty if the isolation holds."""
+        """What a trial job could do although it should not (names in `limits.GAPS`); empty if the isolation holds."""
         return self.worker.wait_ready().gaps
 
     @property
@@ -117,12 +123,27 @@ class Sandbox:
             yield from session.time(kernel, launches)
 
 
+def _has_isolation() -> bool:
+    return platform.system() == "Linux"
+
+
+def _worker(start_seconds: float, layers: Collection[str]) -> Worker:
+    """This platform's: jobs that are isolated, where we know how, otherwise processes that only keep crashes and loops away."""
+    if _has_isolation():
+        from checker.sandbox.client import WorkerProcess
+
+        return WorkerProcess(start_seconds, layers)
+    from checker.sandbox.plain import PlainWorkers
+
+    return PlainWorkers(start_seconds)
+
+
 _shared: Sandbox | None = None
 _shared_lock = threading.Lock()
 _OPEN: weakref.WeakSet[Sandbox] = weakref.WeakSet()
 
 
-def _each_open(action: Callable[[WorkerProcess], None]) -> None:
+def _each_open(action: Callable[[Worker], None]) -> None:
     for sandbox in list(_OPEN):
         action(sandbox.worker)
 
@@ -130,8 +151,9 @@ def _each_open(action: Callable[[WorkerProcess], None]) -> None:
 def _after_fork() -> None:
     global _shared_lock
     _shared_lock = threading.Lock()
-    _each_open(WorkerProcess.after_fork)
+    _each_open(lambda worker: worker.after_fork())
 
 
-atexit.register(_each_open, WorkerProcess.close)
-os.register_at_fork(after_in_child=_after_fork)
+atexit.register(_each_open, lambda worker: worker.close())
+if hasattr(os, "register_at_fork"):  # Windows cannot fork
+    os.register_at_fork(after_in_child=_after_fork)

@@ -17,9 +17,9 @@ from checker import gpu
 from checker.compiler import CompileRequest, CompileResult
 from checker.judge.runner import RunResult
 from checker.puzzle import Launch
-from checker.sandbox.client import Job, JobEnded, Jobs, WorkerFailed, WorkerProcess
 from checker.sandbox.compilations import Compilations
-from checker.sandbox.isolation import PATIENCE, Limits
+from checker.sandbox.jobs import Job, JobEnded, Jobs, Worker, WorkerFailed
+from checker.sandbox.limits import PATIENCE, Limits
 from checker.sandbox.protocol import SMALL, ProtocolError, Task
 from checker.sandbox.shared_memory import SharedLaunches
 from checker.sandbox.tasks import LaunchArguments, LaunchReport, longest_trace, trace_from_bytes
@@ -42,7 +42,7 @@ class Session(Jobs):
     """
 
     def __init__(
-        self, worker: WorkerProcess, limits: Limits, compiled: dict[bytes, CompileResult], cache: str, width: int
+        self, worker: Worker, limits: Limits, compiled: dict[bytes, CompileResult], cache: str, width: int
     ) -> None:
         super().__init__(worker, limits, cache, width)
         self._compiled = compiled
@@ -50,8 +50,14 @@ class Session(Jobs):
     def compile(
         self, kernel: KernelSource, requests: Sequence[CompileRequest], *, aside: bool = False
     ) -> Iterator[CompileResult]:
-        """One result per request, in order, whatever becomes of the others. Work begins at once, spread over the processors."""
-        return Compilations(self, self._compiled, kernel, requests, aside)
+        """One result per request, in order, whatever becomes of the others. Work begins at once, spread over the processors.
+
+        Where jobs are few, work `aside` begins with the first result that is asked for.
+        """
+        start = partial(Compilations, self, self._compiled, kernel, requests)
+        if aside and self._worker.most_jobs is not None:
+            return _when_asked(partial(start, False))
+        return start(aside)
 
     def simulate(
         self, kernel: KernelSource, launches: Sequence[Launch], options: SimulateOptions | None = None
@@ -132,7 +138,8 @@ class Session(Jobs):
 
         `ahead` batches are sent before the first answer is read. Raises JobEnded if a job ends over launches that run together.
         """
-        shared = (SharedLaunches(batch, options or SimulateOptions()) for batch in batches)
+        folder = self._worker.files
+        shared = (SharedLaunches(batch, options or SimulateOptions(), folder) for batch in batches)
         waiting = deque(islice(shared, 1))
         try:
             if not waiting:
@@ -163,7 +170,7 @@ class Session(Jobs):
 
 
 def _send(job: Job, batch: SharedLaunches) -> None:
-    job.send(batch.message, len(batch.message.launches), (batch.fd,))
+    job.send(batch.message, len(batch.message.launches), batch.fds)
 
 
 def _result(
@@ -211,6 +218,10 @@ def _shares(launches: Sequence[Launch], most: int) -> list[list[int]]:
     count = min(most, len(shapes) // _WORTH_A_JOB)
     by_size = sorted(shapes.values(), key=lambda numbers: sum(_bytes(launches[i]) for i in numbers), reverse=True)
     return [sorted(i for numbers in by_size[n::count] for i in numbers) for n in range(count)]
+
+
+def _when_asked(begin: Callable[[], Iterator[CompileResult]]) -> Iterator[CompileResult]:
+    yield from begin()
 
 
 def _when_done(results: Future[list[RunResult]]) -> Iterator[RunResult]:

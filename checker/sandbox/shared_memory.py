@@ -1,16 +1,18 @@
 """Launches in shared memory: whole storages, so that guard bands and the gaps of strided views cross as well.
 
-The trusted side copies every storage into one anonymous file, and the job works in place on a mapping of it. The file is sealed
-against changes of size, so a job cannot pull it away under the reader, and results are copied out before use.
+The trusted side copies every storage into one file, and the job works in place on a mapping of it. Results are copied out before
+use. On Linux the file is anonymous and sealed against changes of size, so that a job cannot pull it away under the reader.
 """
 
 from __future__ import annotations
 
-import fcntl
+import contextlib
 import mmap
 import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -26,24 +28,25 @@ _PLAIN = [f.name for f in fields(Launch) if f.name not in ("grid", "arguments")]
 
 
 class SharedLaunches:
-    """Launches in one shared file, as the trusted side holds them. `message` describes them to the job; `fd` goes with it."""
+    """Launches in one shared file, as the trusted side holds them. `message` describes them to the job; `fds` go with it.
 
-    def __init__(self, launches: Sequence[Launch], options: SimulateOptions) -> None:
+    The file is anonymous, or lies in `folder`, where a job cannot be given a descriptor.
+    """
+
+    def __init__(self, launches: Sequence[Launch], options: SimulateOptions, folder: Path | None = None) -> None:
         described, sources, end = [], list[tuple[Storage, torch.UntypedStorage]](), 0
         for launch in launches:
             arguments, own, end = _describe(launch, end)
             described.append(arguments)
             sources += zip(arguments.storages, own, strict=True)
-        self.message = Launches(tuple(described), max(end, _PAGE), options)
+        size, file = max(end, _PAGE), ""
         self._originals = tuple(launches)
-        self.fd = os.memfd_create("launch", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-        try:
-            os.ftruncate(self.fd, self.message.size)
-            fcntl.fcntl(self.fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
-            self._map = mmap.mmap(self.fd, self.message.size)
-        except BaseException:
-            os.close(self.fd)
-            raise
+        self.fds: tuple[int, ...] = ()
+        if folder is None:
+            self.fds, self._map = _anonymous(size)
+        else:
+            file, self._map = _in_folder(folder, size)
+        self.message = Launches(tuple(described), size, options, file)
         for place, source in sources:
             _bytes(self._map, place).copy_(torch.empty(0, dtype=torch.uint8).set_(source))
 
@@ -75,11 +78,32 @@ class SharedLaunches:
             _verify_stores(trace, name, before, after)
 
     def close(self) -> None:
-        if self.fd >= 0:
-            os.close(self.fd)
-            self.fd = -1
-        self._originals = ()
+        for fd in self.fds:
+            os.close(fd)
+        self.fds, self._originals = (), ()
         del self._map
+        if self.message.file:
+            with contextlib.suppress(OSError):  # on Windows a job may still map it; it goes with its folder then
+                Path(self.message.file).unlink()
+
+
+def _anonymous(size: int) -> tuple[tuple[int, ...], mmap.mmap]:
+    import fcntl
+
+    fd = os.memfd_create("launch", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    try:
+        os.ftruncate(fd, size)
+        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
+        return (fd,), mmap.mmap(fd, size)
+    except BaseException:
+        os.close(fd)
+        raise
+
+
+def _in_folder(folder: Path, size: int) -> tuple[str, mmap.mmap]:
+    with tempfile.NamedTemporaryFile(dir=folder, prefix="launch-", delete=False) as file:
+        file.truncate(size)
+        return file.name, mmap.mmap(file.fileno(), size)
 
 
 def _verify_stores(trace: Trace, name: str, before: torch.Tensor, all_after: Mapping[str, torch.Tensor]) -> None:
@@ -132,8 +156,9 @@ def _describe(launch: Launch, end: int) -> tuple[LaunchArguments, list[torch.Unt
     return description, sources, end
 
 
-def attach(message: Launches, fd: int) -> list[Launch]:
-    """The launches as the job sees them: their tensors are the shared memory itself. Takes over `fd`."""
+def attach(message: Launches, fds: Sequence[int]) -> list[Launch]:
+    """The launches as the job sees them: their tensors are the shared memory itself. Takes over the descriptor, if one came."""
+    fd = fds[0] if fds else os.open(message.file, os.O_RDWR | getattr(os, "O_BINARY", 0))
     try:
         if os.fstat(fd).st_size < message.size:
             raise ProtocolError("the shared file is smaller than the launches")

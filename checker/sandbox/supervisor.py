@@ -20,6 +20,7 @@ from pathlib import Path
 
 from checker.sandbox import isolation, linux
 from checker.sandbox.isolation import Confinement, LayerFailed
+from checker.sandbox.limits import CACHE, NAMESPACES
 from checker.sandbox.protocol import Broken, Channel, Closed, JobEnd, Message
 
 _TICK = 0.1
@@ -53,7 +54,7 @@ def _supervise(
     confinement: Confinement, data: socket.socket, report: socket.socket, run: Callable[[Channel], None]
 ) -> None:
     isolation.enter_namespaces(confinement)
-    if isolation.NAMESPACES in confinement.layers and os.fork():
+    if NAMESPACES in confinement.layers and os.fork():
         return  # the namespace's first process takes over
     linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
     isolation.hide_processes(confinement)
@@ -72,7 +73,7 @@ def _supervise(
         data.close()
         ended, reason, printed = _watch(confinement, job, reader, report)
     finally:
-        _end_descendants(isolation.NAMESPACES in confinement.layers)
+        _end_descendants(NAMESPACES in confinement.layers)
         if not reason:
             keep_compiled(confinement)
         shutil.rmtree(confinement.folder, ignore_errors=True)
@@ -84,12 +85,12 @@ def _supervise(
 def take_compiled(confinement: Confinement) -> None:
     """Give a job on the GPU what earlier jobs compiled of the same kernel."""
     if confinement.cache is not None and confinement.gpu and confinement.cache.exists():
-        confinement.cache.rename(confinement.folder / isolation.CACHE)
+        confinement.cache.rename(confinement.folder / CACHE)
 
 
 def keep_compiled(confinement: Confinement) -> None:
     """Put what a job compiled where the next one finds it. Files move unread, because untrusted code may have made them."""
-    own = confinement.folder / isolation.CACHE
+    own = confinement.folder / CACHE
     if confinement.cache is None or confinement.gpu or own.is_symlink() or not own.is_dir():
         return
     confinement.cache.mkdir(mode=0o700, exist_ok=True)
@@ -129,7 +130,7 @@ def _job(
 
 
 def _set_folders(folder: Path) -> None:
-    for name, place in (("HOME", ""), ("TMPDIR", "tmp"), ("TRITON_HOME", ""), ("TRITON_CACHE_DIR", isolation.CACHE)):
+    for name, place in (("HOME", ""), ("TMPDIR", "tmp"), ("TRITON_HOME", ""), ("TRITON_CACHE_DIR", CACHE)):
         os.environ[name] = str(folder / place)
     (folder / "tmp").mkdir()
     with contextlib.suppress(OSError):

@@ -65,11 +65,12 @@ class LaunchArguments(msgspec.Struct):
 
 
 class Launches(Message):
-    """A shared file of `size` bytes comes along; `simulate` is for the simulator."""
+    """A shared file of `size` bytes comes along as a descriptor, or is at the path `file`; `simulate` is for the simulator."""
 
     launches: tuple[LaunchArguments, ...]
     size: int
     simulate: SimulateOptions = SimulateOptions()
+    file: str = ""
 
 
 # --------------------------------------------------------------------------------------------------------- from a job

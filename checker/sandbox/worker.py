@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from checker.sandbox import isolation, linux, probe, supervisor
-from checker.sandbox.isolation import Confinement, Limits
+from checker.sandbox.isolation import Confinement
+from checker.sandbox.limits import CACHE, NAMESPACES, Limits
 from checker.sandbox.protocol import Broken, Channel, Closed, Exposed, Hidden, JobSpec, Task, WorkerReady
 from checker.submission.kernel import KernelSource
 
@@ -50,7 +51,7 @@ class Worker:
 
     def _reap(self) -> None:
         """Collect ended supervisors. Without namespaces, also kill whatever outlived a supervisor and so became our child."""
-        if isolation.NAMESPACES not in self.layers:
+        if NAMESPACES not in self.layers:
             children = Path("/proc/self/task", str(os.getpid()), "children").read_text().split()
             for pid in {int(child) for child in children} - self.supervisors:
                 os.kill(pid, signal.SIGKILL)
@@ -98,7 +99,7 @@ class Worker:
             programs=spec.task.programs,
             memory=spec.limits.memory + spec.memory,
             limits=spec.limits,
-            cache=self.folder / f"{isolation.CACHE}-{spec.cache}" if spec.cache else None,
+            cache=self.folder / f"{CACHE}-{spec.cache}" if spec.cache else None,
         )
 
         def inside(channel: Channel) -> None:

@@ -114,9 +114,13 @@ def _on_disk(path: Path, name: str) -> Entry:
     return Entry(name, lambda most: _opened(path, most), modified=about.st_mtime)
 
 
+# not every system has each of them
+_FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
+
+
 def _opened(path: Path, most: int) -> bytes:
     """Never blocks: refuses a file that has become a FIFO or a device since it was listed."""
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    handle = os.open(path, _FLAGS)
     with open(handle, "rb") as file:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise OSError(None, NOT_ORDINARY)

@@ -25,6 +25,7 @@ CPU_SECONDS = 10.0
 WALL_SECONDS = 60.0
 MEMORY = 2 << 30
 MAX_ANSWER = 64 << 20
+_OUT_OF_TIME = -getattr(signal, "SIGPROF", 0) or None
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -63,6 +64,7 @@ class Reader:
 
     def __post_init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
+        self._killed = False
 
     def __enter__(self) -> Reader:
         return self
@@ -87,7 +89,7 @@ class Reader:
         try:
             return self._ask(Request(name, data, dict(kernels), modified))
         except (OSError, ValueError):
-            slow = self._process is not None and self._process.poll() == -signal.SIGPROF
+            slow = self._killed or (self._process is not None and self._process.poll() == _OUT_OF_TIME)
             self.close()
             why = f"took more than {self.cpu_seconds:g} s" if slow else "ended the process that read it"
             found = SubmittedKernel(name, error=f"this file cannot be read: reading it {why}", reason="unreadable")
@@ -100,7 +102,8 @@ class Reader:
         process = self._process
         assert process.stdin is not None
         assert process.stdout is not None
-        clock = threading.Timer(self.wall_seconds, process.send_signal, [signal.SIGPROF])
+        self._killed = False
+        clock = threading.Timer(self.wall_seconds, self._kill, [process])
         clock.start()
         try:
             process.stdin.write(msgspec.json.encode(request) + b"\n")  # it reads all of it before it does anything
@@ -112,6 +115,10 @@ class Reader:
             process.wait(timeout=5)
         return msgspec.json.decode(answer, type=tuple[Inner, ...])
 
+    def _kill(self, process: subprocess.Popen[bytes]) -> None:
+        self._killed = True
+        process.kill()
+
     def _started(self) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-P", "-m", "checker.submission.reader", str(self.cpu_seconds), str(self.memory)]
         pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
@@ -122,19 +129,31 @@ class Reader:
 
 
 def _main(cpu_seconds: float, memory: int) -> None:
-    import resource
-
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with contextlib.suppress(ImportError):  # Windows has no such limits
+        _limit_memory(memory)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's
     source, target = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     for line in source:
         request = msgspec.json.decode(line, type=Request)
-        signal.setitimer(signal.ITIMER_PROF, cpu_seconds)  # ends the process, whatever it is in the middle of
+        _end_after(cpu_seconds)
         answer = msgspec.json.encode(_answer(request))
-        signal.setitimer(signal.ITIMER_PROF, 0)
+        _end_after(0)
         target.write(answer + b"\n")
         target.flush()
+
+
+def _limit_memory(memory: int) -> None:
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with contextlib.suppress(*(() if sys.platform == "linux" else (ValueError, OSError))):  # macOS may refuse
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+
+
+def _end_after(cpu_seconds: float) -> None:
+    """The process, whatever it is in the middle of; 0 for never. Windows cannot do it: there the wall clock is the limit."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_PROF, cpu_seconds)
 
 
 def _answer(request: Request) -> tuple[Inner, ...]:

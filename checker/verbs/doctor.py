@@ -14,6 +14,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
+from checker.sandbox import NO_ISOLATION
 from checker.verbs.machine import ENOUGH_DISK, Gpu, Machine, this_machine
 from checker.view import display
 from checker.view.panel import Cell, Panel
@@ -82,7 +83,7 @@ def doctor(brief: bool = False) -> DoctorReport:
     `brief` prints one line if torch and Triton are installed, and the whole report otherwise.
     """
     if brief and all(map(importlib.util.find_spec, NEEDED)):
-        versions = ", ".join(f"{name} {metadata.version(name)}" for name in NEEDED)
+        versions = ", ".join(map(_named, NEEDED))
         gpu = any(Path(device).exists() for device in GPU_DEVICES)
         place = "in the simulator and on the GPU" if gpu else "in the simulator, as there is no GPU"
         print(f"Ready: {versions}. Kernels run {place}. For details, call doctor().")
@@ -94,6 +95,13 @@ def doctor(brief: bool = False) -> DoctorReport:
         else:
             area.show(report.panel)
     return display.shown(report)
+
+
+def _named(package: str) -> str:
+    try:
+        return f"{package} {metadata.version(package)}"
+    except metadata.PackageNotFoundError:
+        return f"{package} {TRITON} (its Python part, without a compiler)"
 
 
 # --- the checks ---------------------------------------------------------------------------------------------------------
@@ -123,19 +131,17 @@ def _torch(machine: Machine) -> Iterator[Answer]:
 
 
 def _triton(machine: Machine) -> Iterator[Answer]:
-    reading = "On this machine you can read the notebooks and hints, but not check kernels."
-    if machine.system == "Windows":
-        message = (
-            "There is no Triton for Windows. Work in WSL (Linux inside Windows) and follow the README there, or open the "
-            f"notebooks in Colab. {reading}"
+    if machine.system != "Linux" and machine.triton is None:
+        system = {"Darwin": "macOS"}.get(machine.system, machine.system)
+        yield (
+            "note",
+            (
+                f"Triton's compiler is not made for {system}. The course brings Triton's Python part ({TRITON}): the simulator runs, and "
+                "Triton's front end checks each kernel, but no machine code is made. `xray` needs it, and so does a class that requires "
+                f"the compiler. The course on {system} is experimental; if something fails, use Colab"
+                f"{' or WSL (`wsl --install`)' if machine.system == 'Windows' else ''}."
+            ),
         )
-        yield "problem", message, "wsl --install"
-    elif machine.system == "Darwin":
-        message = (
-            "There is no Triton for macOS. Open the notebooks in Colab, or work on a Linux machine or in a Linux virtual "
-            f"machine. {reading}"
-        )
-        yield "problem", message
     else:
         yield from _tested(machine, "Triton", machine.triton, machine.triton_error, ("3.6", "3.10", TRITON), PAIR)
 
@@ -255,6 +261,14 @@ def _c_compiler(machine: Machine) -> Iterator[Answer]:
 def _sandbox(machine: Machine) -> Iterator[Answer]:
     if machine.sandbox_error:
         yield "problem", f"The sandbox that kernels run in does not start: {machine.sandbox_error}"
+    elif machine.sandbox == NO_ISOLATION:
+        yield (
+            "note",
+            (
+                "Kernels run in a separate process without isolation: endless loops and crashes are caught, and your own code may do on "
+                "your own machine what you may do. `grade` refuses to work here."
+            ),
+        )
     elif machine.sandbox_gaps:
         message = (
             f"{machine.sandbox}: endless loops and crashes are caught, but this machine does not keep a hostile kernel from "

@@ -31,13 +31,14 @@ from checker.judge.result import (
 from checker.judge.runner import Runner
 from checker.judge.verdict import Status, Verdict
 from checker.puzzle import Puzzle
-from checker.sandbox import Sandbox
+from checker.sandbox import NO_ISOLATION, Sandbox
 from checker.submission.from_path import SubmittedKernel
 from checker.submission.kernel import KernelSource
 from checker.verbs.arguments import UsageError
 from checker.verbs.submissions import Files, missing_verdict, submissions, unreadable_verdict
 from checker.verbs.tables import ProgressBar, one_line, print_table, status_text, words
 
+NOT_ISOLATED = "this machine runs kernels without isolation, so it grades nobody's: grade on Linux."
 RETRIES = 2
 """How often a kernel is judged again after a fault of the machine."""
 _PREFERENCE: dict[Status, int] = {"passed": 0, "infra_error": 1, "not_attempted": 9}
@@ -194,6 +195,9 @@ def _distinct(entries: Sequence[SubmittedKernel]) -> list[SubmittedKernel]:
 
 def grade_paths(paths: Sequence[Path], grader: Grader, jobs: int, json_file: str | None) -> int:
     """Grade what is at `paths`, print a table and write `json_file`; returns the exit code. Raises UsageError."""
+    if Sandbox.shared().tier == NO_ISOLATION:
+        complain(f"{NOT_ISOLATED} To judge your own kernel, use check.")
+        return 3
     handed_in = submissions(paths, grader.puzzles)
     if not any(files.entries for files in handed_in):
         raise UsageError(f"there is no .py, .ipynb or .zip to grade at {', '.join(map(str, paths))}")

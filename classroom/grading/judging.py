@@ -18,6 +18,7 @@ from markupsafe import Markup
 from matplotlib import style
 
 from checker.api.grading import (
+    NO_ISOLATION,
     RETRIES,
     Bounded,
     KernelSource,
@@ -181,7 +182,9 @@ class _Spent:
 
 
 def isolation_lacks(sandbox: Any, required: Collection[str]) -> list[str]:
-    """The `required` layers that a sandbox lacks, and the gaps in those it has. Empty if none is required."""
+    """The `required` layers that a sandbox lacks, and the gaps in those it has. Empty if none is required, and there is some."""
+    if sandbox.tier == NO_ISOLATION:
+        return ["every isolation"]
     return [*sorted({*required} - {*sandbox.tier.split("+")}), *sandbox.gaps] if required else []
 
 

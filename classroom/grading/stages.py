@@ -22,6 +22,8 @@ from checker.api.grading import (
     LANDLOCK,
     LAYERS,
     NAMESPACES,
+    NO_ISOLATION,
+    NOT_ISOLATED,
     PUZZLES,
     SECCOMP,
     DeviceMissing,
@@ -267,6 +269,8 @@ def _required_layers(required: str | None) -> tuple[str, ...]:
 
 def _isolated(sandbox: Sandbox, required: Sequence[str]) -> Sandbox:
     """Say how kernels are isolated on this machine. Raises UnavailableHere where that is less than what is required."""
+    if sandbox.tier == NO_ISOLATION:
+        raise UnavailableHere(NOT_ISOLATED)
     parts = [sandbox.tier]
     parts += [f"gaps: {', '.join(sandbox.gaps)}"] if sandbox.gaps else []
     parts += [f"not in force: {reason}" for reason in sandbox.lost]

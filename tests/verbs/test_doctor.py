@@ -88,13 +88,27 @@ FINDINGS: dict[str, tuple[Machine, str, str, list[str], str]] = {
         f"python -m pip install --force-reinstall {PAIR}",
     ),
     "Windows": (
-        replace(LAPTOP, system="Windows", triton=None, sandbox=None),
+        replace(LAPTOP, system="Windows", triton=None, triton_error="ModuleNotFoundError", sandbox="no isolation"),
         "triton",
-        "problem",
-        ["WSL"],
-        "wsl --install",
+        "note",
+        ["experimental", "no machine code", "WSL"],
+        "",
     ),
-    "macOS": (replace(LAPTOP, system="Darwin", triton=None, sandbox=None), "triton", "problem", ["Colab"], ""),
+    "Windows with a Triton": (replace(LAPTOP, system="Windows", triton="3.8.0.post29"), "triton", "ok", [], ""),
+    "macOS": (
+        replace(LAPTOP, system="Darwin", triton=None, sandbox="no isolation"),
+        "triton",
+        "note",
+        ["experimental", "no machine code", "Colab"],
+        "",
+    ),
+    "no isolation": (
+        replace(LAPTOP, system="Darwin", sandbox="no isolation", sandbox_gaps=("network",)),
+        "sandbox",
+        "note",
+        ["your own code", "`grade` refuses"],
+        "",
+    ),
     "no C compiler": (replace(H100, c_compiler=None), "C compiler", "warning", [], "sudo apt-get install -y gcc"),
     "no Python.h": (
         replace(H100, python_headers=False),
@@ -150,8 +164,8 @@ def test_every_finding_has_its_message_and_the_command_that_fixes_it(case: str) 
         (T4, "Everything works here, apart from the remarks above about the GPU."),
         (LAPTOP, "You can solve every puzzle here"),
         (FINDINGS["CPU-only torch beside a GPU"][0], "You can solve every puzzle here"),
-        (FINDINGS["Windows"][0], "Fix the problems"),
-        (FINDINGS["macOS"][0], "Fix the problems"),
+        (FINDINGS["Windows"][0], "You can solve every puzzle here"),
+        (FINDINGS["macOS"][0], "You can solve every puzzle here"),
     ],
     ids=["T4", "laptop", "CPU-only torch", "Windows", "macOS"],
 )
@@ -192,8 +206,8 @@ def test_the_doctor_needs_neither_torch_nor_triton_nor_numpy() -> None:
     code = block + "import platform; platform.system = lambda: 'Darwin'\nimport checker\nprint(checker.doctor())"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert run.returncode == 0, run.stderr
-    assert "Colab" in run.stdout
-    assert "macOS" in run.stdout
+    assert "What works on this machine" in run.stdout
+    assert "does not support Apple's" in run.stdout
 
 
 def test_brief_is_one_line_if_nothing_is_missing(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from checker.sandbox import Sandbox
-from checker.sandbox.isolation import Limits
+from checker.sandbox.limits import Limits
 from classroom.grading.judging import Local
 from classroom.grading.keys import Setting
 from classroom.grading.records import StoredVerdict
