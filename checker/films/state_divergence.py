@@ -118,8 +118,12 @@ def state_divergences(
     own: list[tuple[int, list[Divergence]]] = []
     for way in range(ways):
         divergences, agreed = _compare(steps, walks, running, way, lag=0)
-        if not divergences or not (running.in_memory or _compare(steps, walks, running, way, lag=1)[0]):
+        if not divergences:
             return way, []
+        if not running.in_memory:
+            behind, agreed_behind = _compare(steps, walks, running, way, lag=1)
+            if agreed_behind and not behind:
+                return way, []
         own.append((agreed, divergences))
     # the kernel's own way is the one it followed longest; of equals, the puzzle's
     way = max(range(len(own)), key=lambda i: own[i][0], default=0)
@@ -200,7 +204,7 @@ def _compare(
 ) -> tuple[list[Divergence], int]:
     """Divergences from one way, and how often the variable that agreed least agreed before the first of them."""
     divergences: dict[tuple[Any, ...], Divergence] = {}
-    agreed = dict.fromkeys(running.names, 0)
+    agreed: dict[str, int] = {}
     for chunks in walks:
         until = {n: len(chunks) if running.in_memory else _settled(chunks, way, n) for n in running.names}
         for position, (chunk, following) in enumerate(zip(chunks, [*chunks[1:], None], strict=False)):
@@ -216,6 +220,7 @@ def _compare(
                     continue
                 if not turn and _left_alone(steps, chunks, position, name):
                     continue
+                agreed.setdefault(name, 0)
                 for i, row in enumerate(range(*chunk.rows)):
                     want, *others = honest[name][:, row].tolist()
                     if math.isnan(want):

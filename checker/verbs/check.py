@@ -13,6 +13,7 @@ from checker.puzzle import Puzzle
 from checker.submission.kernel import KernelSource
 from checker.verbs import progress_file
 from checker.verbs.arguments import UnavailableHere, UsageError, kernel_named
+from checker.verbs.departure import with_departure
 from checker.verbs.edited import refuse_edited, with_note
 from checker.verbs.film import folded
 from checker.verbs.parts import CheckedParts, check_parts
@@ -39,9 +40,9 @@ def check_and_show(
             raise UnavailableHere(str(missing)) from None
         except ValueError as error:
             raise UsageError(str(error)) from None
-        verdict = replace(
-            judged, seconds=time.perf_counter() - started
-        )  # what the learner waited, the worker's start included
+        judged = with_departure(judged, source)
+        # what the learner waited, the worker's start included
+        verdict = replace(judged, seconds=time.perf_counter() - started)
         progress = progress_file.record(workspace.find(), verdict, source.source)
         card = with_note(display.verdict_card(verdict), source)
         area.show(card)

@@ -248,6 +248,8 @@ def _failure(verdict: Verdict, gate: GateResult) -> Iterator[Part]:
     if diagnosis is not None:
         if diagnosis.misconception is not None or diagnosis.note:
             yield _cause(diagnosis)
+        if diagnosis.misconception is None and diagnosis.try_:
+            yield _next("Next, try", diagnosis.try_)
         alone = excerpt(verdict, cause, around=0)
         if alone and not (shown and cause in [row.number for row in shown.lines]):
             yield alone
