@@ -18,7 +18,7 @@ from checker.view.formats import number
 
 LEFT, RIGHT = 84.0, 236.0
 """Bars and lines are between LEFT and RIGHT, their names before and their numbers behind."""
-TOP, ROW = 24.0, 20.0
+TOP, ROW = 20.0, 17.0
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def _bars(film: FilmData, key: str, wrong: bool, scenes: Scenes) -> Markup:
     """The old sum, what the factor leaves of it, the new terms, and the result; if some kernel value is wrong, that too."""
     out = scenes.word((key, "name"), 0, 12, "mono", 12)
     for i in range(5 if wrong else 4):
-        y, name = TOP + i * ROW + 13, "side warn" if i == 4 else "side"
+        y, name = TOP + i * ROW + 11, "side warn" if i == 4 else "side"
         out += scenes.word((key, "label", i), 0, y, name, 12) + scenes.word((key, "value", i), RIGHT + 6, y, name, 12)
     for row in film.updates:
         additions: dict[int, Addition] = getattr(row, key)
@@ -124,9 +124,9 @@ def _lines(film: FilmData, scenes: Scenes) -> Markup:
     out = scenes.word("over the steps", 0, 12, "side", 12)
     for place, name in enumerate(film.lines):
         q = _area(place)
-        out += rect(q, "body") + text(0, q[1] + 22, name, "mono", 12)
+        out += rect(q, "body") + text(0, q[1] + 19, name, "mono", 12)
         out += scenes.slot(("line", place)) + scenes.slot(("now", place))
-        out += scenes.word(("value", place), RIGHT + 6, q[1] + 22, "side", 12)
+        out += scenes.word(("value", place), RIGHT + 6, q[1] + 19, "side", 12)
     return out
 
 
@@ -137,7 +137,7 @@ def _held(step: Step, name: str, index: int) -> float | None:
 
 
 def _area(place: int) -> Rect:
-    return LEFT, TOP + place * 44 - 4, RIGHT - LEFT, 36.0
+    return LEFT, TOP + place * 36 - 3, RIGHT - LEFT, 30.0
 
 
 def _points(place: int, values: Sequence[float | None]) -> list[tuple[float, float] | None]:

@@ -26,6 +26,8 @@ from checker.view.theme import asset, prose, render, style_element
 
 KINDS = {"load": 0.5, "store": 1, "atomic": 1, "dot": 0.25}
 """Height of a step's bar on the time line."""
+SHORT, TALLEST = 260, 525
+"""Pixels. Beside a state panel, a stage up to `SHORT` has its source below it; a taller one has it beside it, and is shrunk to `TALLEST`."""
 
 
 def film_html(
@@ -50,12 +52,13 @@ def film_html(
     title = title or f"{puzzle.title}: the film of {source.kernel}"
     if not trace.events:
         words = "There is nothing to show: the kernel neither loads nor stores anything."
-        page = Markup('<div class="tbt-film"><div class="head"><span class="title">{}</span></div><p>{}</p>{}</div>')
+        page = Markup('<div class="tbt-film"><div class="title">{}</div><p>{}</p>{}</div>')
         return str(page.format(title, words, _style()))
     film = film_data(trace, puzzle, source, case or puzzle.film.case, values or {}, flaws)
     scenes = Scenes([s.program for s in film.steps])
     _captions(film, scenes)
     picture, state, bytes_ = stage(film, scenes), state_table(film, scenes), meters(film, budget or {})
+    width, height = film.layout.width, film.layout.height
     panels, (place, first_line, lines) = charts(film, scenes), source_listing(film)
     names = [program_number(p, trace.grid) for p in film.programs]
     page = render(
@@ -63,15 +66,17 @@ def film_html(
         film=film,
         title=title,
         style=_style(),
-        width=round(film.layout.width),
-        height=round(film.layout.height),
+        width=round(width),
+        height=round(height),
+        fit=round(min(width, TALLEST * width / height)),
+        short=height <= SHORT,
+        charts_below=height > SHORT and not film.diagram.down,
         verdict=prose(flaws.verdict) if flaws else "",
         wrong=next((note for note in film.notes if note.kind == WRONG), None),
         alarms=any(map(film.alarm, film.steps)),
         scenes=scenes,
         stage=picture,
         charts=panels,
-        low=not film.diagram.down,
         names=names,
         programs=[("-1", "all programs"), *((i, f"program {name}") for i, name in enumerate(names))],
         legend=legend(film, any(scenes.together)),

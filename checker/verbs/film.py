@@ -179,7 +179,7 @@ def film_at(puzzle: Puzzle, source: KernelSource, case: Case, verdict: Verdict |
         raise UsageError(
             f"This film would have {len(result.trace.events):,} steps, but the limit is {MOST_EVENTS:,}. Choose smaller sizes."
         )
-    title = f"{puzzle.title}: {source.kernel}, {case.name}"
+    title = f"{puzzle.title}: {case.name}"
     # inputs from before the launch, outputs from after it
     values = {name: result.tensors[name] if name in puzzle.outputs else tensor for name, tensor in tensors.items()}
     flaws = _flaws(puzzle, case, prepared, result.tensors, verdict)
