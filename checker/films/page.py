@@ -11,8 +11,9 @@ from typing import Any
 from markupsafe import Markup
 
 from checker.films.charts import charts
-from checker.films.film_data import WRONG, FilmData, Filmed, film_data
+from checker.films.film_data import WRONG, FilmData, Filmed, array, film_data
 from checker.films.flaws import Flaws
+from checker.films.layout import PlacedTensor
 from checker.films.legend import legend
 from checker.films.scene import Scenes
 from checker.films.stage import stage
@@ -22,10 +23,13 @@ from checker.phrases import program_number, short
 from checker.puzzle import Allowance, Case
 from checker.simulator.trace import Trace
 from checker.submission.kernel import KernelSource
+from checker.view.formats import number
 from checker.view.theme import asset, prose, render, style_element
 
 KINDS = {"load": 0.5, "store": 1, "atomic": 1, "dot": 0.25}
 """Height of a step's bar on the time line."""
+MOST_VALUES = 1024
+"""Of a tensor whose elements tell their value when they are clicked."""
 SHORT, TALLEST = 260, 525
 """Pixels. Beside a state panel, a stage up to `SHORT` has its source below it; a taller one has it beside it, and is shrunk to `TALLEST`."""
 
@@ -87,7 +91,7 @@ def film_html(
         first_line=first_line,
         lines=lines,
         state=state,
-        data=_packed(_data(film, scenes, bytes_, names)),
+        data=_packed(_data(film, scenes, bytes_, names, values or {})),
         player=Markup(asset("checker.films", "player.js")),  # noqa: S704 (ours)
     )
     return scenes.filled(page)
@@ -158,19 +162,45 @@ def _packed(data: Any) -> str:
     return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 
-def _data(film: FilmData, scenes: Scenes, bytes_: Sequence[Meter], names: Sequence[str]) -> dict[str, Any]:
-    """``steps``: ``[program, kind, line, [meter, bytes, …], changes, changes while all programs are shown]``, as in `Scenes.data`."""
-    kinds, (values, changes), steps = list(KINDS), scenes.data(), []
+def _data(
+    film: FilmData, scenes: Scenes, bytes_: Sequence[Meter], names: Sequence[str], values: Mapping[str, Any]
+) -> dict[str, Any]:
+    """``steps``: ``[program, kind, line, [meter, bytes, …], changes, changes while all programs are shown, tile]``, as in `Scenes.data`.
+
+    A tile is ``[tensor, slice, box, active boxes, what masked lanes hold]``, or None.
+    """
+    kinds, (changed, changes), steps = list(KINDS), scenes.data(), []
+    numbers = {t.name: i for i, t in enumerate(film.layout.tensors)}
     for step, (own, together) in zip(film.steps, changes, strict=True):
-        event = step.event
+        event, tile = step.event, step.tile
         counts = [i for i, meter in enumerate(bytes_) if event.bytes and meter.counts(event)]
         moved = [n for i in counts for n in (i, event.bytes)]
-        steps.append([step.program, kinds.index(event.kind), event.line, moved, own, together])
+        holds = "" if event.filler is None else number(event.filler)
+        lanes = [numbers[event.tensor], tile.slice, tile.box, tile.touched, holds] if tile else None
+        steps.append([step.program, kinds.index(event.kind), event.line, moved, own, together, lanes])
     return {
         "steps": steps,
-        "values": values,
+        "values": changed,
         "own": sorted(scenes.own),
         "kinds": list(KINDS.items()),
         "programs": names,
         "notes": [[n.at, f"{n.kind}, step {n.at + 1}", n.message] for n in film.notes if n.at is not None],
+        "tensors": [_lanes(film, t, values.get(t.name)) for t in film.layout.tensors],
+    }
+
+
+def _lanes(film: FilmData, t: PlacedTensor, values: Any) -> dict[str, Any]:
+    """Where the elements of a tensor are on the stage and in memory, for clicks; `values` if there are few."""
+    held = array(values).reshape(-1) if values is not None else ()
+    return {
+        "name": t.name,
+        "short": short(t.name),
+        "at": [t.x, t.y, t.ux, t.uy],
+        "turned": t.transposed,
+        "drawn": [t.r0, t.r1, t.c0, t.c1],
+        "plane": [t.rows, t.cols],
+        "shape": [] if t.plane.blocks[0] else t.shape,
+        "strides": film.trace.tensors[t.name].strides,
+        "values": [number(v.item(), 5) for v in held] if len(held) <= MOST_VALUES else [],
+        "written": t.name in film.written,
     }

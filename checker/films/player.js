@@ -74,10 +74,11 @@ async function start(root) {
   const find = (name) => root.querySelector("." + name);
   const list = (selector) => [...root.querySelectorAll(selector)];
   const data = await unpack(find("data").textContent);
-  const steps = data.steps.map(([program, kind, line, moved, changes, together]) => ({ program, kind, line, moved, changes, together }));
+  const steps = data.steps.map(([program, kind, line, moved, changes, together, tile]) => ({ program, kind, line, moved, changes, together, tile }));
   const own = new Set(data.own), slots = list("[data-s]"), fading = list("[data-fade]"), choices = list("[data-choose]"), hiding = list("[data-hide]").reverse();
   const meters = list("[data-meter]").map((node) => [node, ...node.dataset.meter.split(" ").map(Number)]);
   const seen = {}, ranks = steps.map(({ program }) => (seen[program] = (seen[program] ?? -1) + 1));
+  const summary = find("sub").textContent;
   let sequence = [], only = -1, wave = false;
 
   const time = transport(root, { length: () => sequence.length, show: draw, step: () => find("caption").textContent });
@@ -115,6 +116,7 @@ async function start(root) {
     for (const node of choices) [...node.children].forEach((child, i) => child.setAttribute("display", i === (data.values[values[node.dataset.choose]] || 0) ? "inline" : "none"));
     find("stage").setAttribute("aria-label", find("says").textContent.trim());
     for (const node of hiding) node.hidden = ![...node.querySelectorAll("[data-s]")].some((slot) => slot.textContent);
+    find("sub").textContent = summary;
     source(step.line);
     bytes(past);
     programs(past, step);
@@ -153,6 +155,39 @@ async function start(root) {
       node.setAttribute("aria-pressed", only === i);
     });
   }
+
+  // ---- one lane -----------------------------------------------------------------------------------------------------
+
+  const inside = (row, column, box) => row >= box[0] && row < box[1] && column >= box[2] && column < box[3];
+
+  // the address of an element, its value, and what the step that is shown does with it
+  function lane({ name, short, plane, shape, strides, values, written }, row, column, step, tile) {
+    const [rows, columns] = plane, exists = inside(row, column, [0, rows, 0, columns]), index = [];
+    let element = (tile ? tile[1] : 0) * rows * columns + row * columns + column;
+    if (exists) for (const size of [...shape].reverse()) { index.unshift(element % size); element = Math.floor(element / size); }
+    else index.push(...[row, column].slice(-shape.length));
+    const offset = index.reduce((sum, i, d) => sum + i * strides[strides.length - index.length + d], 0);
+    const value = exists && values[index.reduce((n, i, d) => n * shape[d] + i, 0)];
+    const what = `${short}[${index.join(", ")}]` + (exists ? value ? ` = ${value}${written ? " at the end" : ""}` : "" : " does not exist");
+    const done = { load: "loaded", store: "stored", atomic: "updated" }[data.kinds[step.kind][0]];
+    const now = !tile || !inside(row, column, tile[2]) ? "not in this step" : tile[3].some((box) => inside(row, column, box)) ? `${done} in this step`
+      : "masked off, " + (done !== "loaded" ? "not " + done : `so the lane holds ${tile[4] || "nothing defined"}`);
+    return `${what} · ${name} + ${offset} · ${now}`;
+  }
+
+  find("stage").onclick = (event) => {
+    const { x, y } = new DOMPoint(event.clientX, event.clientY).matrixTransform(find("stage").getScreenCTM().inverse());
+    const step = steps[sequence[time.now.k]];
+    find("sub").textContent = summary;
+    data.tensors.forEach((tensor, number) => {
+      const [left, top, wide, high] = tensor.at, across = Math.floor((x - left) / wide), down = Math.floor((y - top) / high);
+      const [row, column] = tensor.turned ? [across, down] : [down, across];
+      const tile = step.tile && step.tile[0] === number ? step.tile : null;
+      if (!tensor.shape.length || !inside(row, column, tensor.drawn) || (!tile && tensor.shape.slice(0, -2).some((n) => n > 1))) return;
+      time.stop();
+      find("sub").textContent = lane(tensor, row, column, step, tile);
+    });
+  };
 
   const bars = () => sequence.map((i) => data.kinds[steps[i].kind]);
   const notes = () => data.notes.map(([at, ...words]) => [sequence.indexOf(at), ...words]).filter(([k]) => k >= 0);

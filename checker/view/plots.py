@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 INK = LIGHT["soft"]
 """The colour of axes and text. `inline_svg` replaces every colour of the light palette by a variable of the theme."""
 
+LARGEST = 1.4
+"""Pixels of a page for each point of a figure, at most."""
 _COLOUR = re.compile("|".join(sorted(set(LIGHT.values()))))
 _VARIABLE = {colour: f"var(--{name},{colour})" for name, colour in reversed(LIGHT.items())}
 _SERIES = (("load", "o"), ("store", "s"), ("soft", "^"))
@@ -315,7 +317,9 @@ def inline_svg(figure: Figure) -> Markup:
     # on a page, the `*` in matplotlib's style sheet would apply to every element
     text = re.sub(r"<defs>\s*<style[^>]*>.*?</style>\s*</defs>", "", text, count=1, flags=re.DOTALL)
     text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
-    shape = 'width="100%" style="stroke-linejoin:round;stroke-linecap:butt"'
+    drawn = re.search(r'viewBox="0 0 ([\d.]+)', text)
+    widest = f"max-width:{float(drawn[1]) * LARGEST:.0f}px;" if drawn else ""
+    shape = f'width="100%" style="{widest}stroke-linejoin:round;stroke-linecap:butt"'
     text = re.sub(r'(<svg[^>]*?) width="[^"]*"', rf"\1 {shape}", text, count=1)
     text = _COLOUR.sub(lambda match: _VARIABLE[match[0]], text)
     return Markup(re.sub(r"\n\s*", "\n", text).strip())  # noqa: S704 (matplotlib escapes the words it draws)

@@ -93,6 +93,25 @@ def test_the_stage_stays_in_place_and_a_divergence_is_marked(show: Open, tmp_pat
     assert page.locator(".marks button").count() == 1
 
 
+def test_a_click_on_a_lane_shows_address_value_and_mask(show: Open, softmax: films.Shot) -> None:
+    page = show(softmax.html)
+    x, stage = softmax.film.layout.tensor("x_ptr"), page.locator("svg.stage")
+    summary = text(page, ".sub")
+
+    def said(row: int, column: int) -> str:
+        left, top, wide, high = x.place((row, row + 1, column, column + 1))
+        scale = stage.bounding_box()["width"] / softmax.film.layout.width
+        stage.click(position={"x": (left + wide / 2) * scale, "y": (top + high / 2) * scale})
+        return text(page, ".sub")
+
+    value = softmax.film.cells["x_ptr"][8]
+    assert said(1, 1) == f"x[1, 1] = {value} · x_ptr + 8 · not in this step"
+    assert said(0, 7) == "x[0, 7] does not exist · x_ptr + 7 · masked off, so the lane holds -∞"
+    assert said(0, 6).endswith("x_ptr + 6 · loaded in this step")
+    page.click(".next")
+    assert text(page, ".sub") == summary
+
+
 def test_a_saved_film_plays_on_a_page_of_its_own(show: Open, softmax: films.Shot) -> None:
     page = show(softmax.html)
     page.click(".next")
