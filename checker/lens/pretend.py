@@ -216,6 +216,31 @@ class _Generator(torch.Generator):
         """The device does not matter."""
 
 
+class _GpuGenerator(_Generator):
+    """A GPU's own: its state is a seed, and how many random numbers it has given, as 16 bytes."""
+
+    given = 0
+
+    def manual_seed(self, seed: int) -> _GpuGenerator:
+        super().manual_seed(seed)
+        self.given = 0
+        return self
+
+    def get_offset(self) -> int:
+        return self.given
+
+    def set_offset(self, given: int) -> _GpuGenerator:
+        self.given = given
+        return self
+
+    def get_state(self) -> torch.Tensor:
+        return torch.tensor([self.initial_seed(), self.given]).view(torch.uint8)
+
+    def set_state(self, state: torch.Tensor) -> _GpuGenerator:
+        seed, given = state.contiguous().view(torch.int64).tolist()
+        return self.manual_seed(seed).set_offset(given)
+
+
 # ---- torch.cuda and Triton's driver ------------------------------------------------------------------------------------
 
 
@@ -274,7 +299,14 @@ def _cuda() -> dict[str, Any]:
     answers = {**fixed, **dict.fromkeys(nothing)}
     functions = {name: (lambda *_, answer=answer, **__: answer) for name, answer in answers.items()}
     contexts = dict.fromkeys(("Stream", "Event", "stream", "device", "device_of", "_DeviceGuard"), _Context)
-    return {**functions, **contexts, "get_rng_state": lambda *_: torch.get_rng_state(), "set_rng_state": _set_state}
+    generators = {"default_generators": (_GpuGenerator(),)}
+    return {
+        **functions,
+        **contexts,
+        **generators,
+        "get_rng_state": lambda *_: torch.get_rng_state(),
+        "set_rng_state": _set_state,
+    }
 
 
 def _set_state(state: torch.Tensor, *_: Any) -> None:

@@ -264,6 +264,19 @@ class Doubled(torch.autograd.Function):
         return gradient * torch.full((3,), 2.0, device="cuda")
 
 
+def test_a_program_takes_random_numbers_from_the_generator_of_the_gpu() -> None:
+    with lens(quiet=True):
+        torch.manual_seed(7)
+        generator = torch.cuda.default_generators[torch.cuda.current_device()]
+        generator.manual_seed(7)
+        seed, given = generator.get_state().view(torch.int64)
+        assert (int(seed), int(given), generator.initial_seed()) == (7, 0, 7)
+        generator.set_state(torch.tensor([7, 12]).view(torch.uint8))
+        assert generator.get_state().view(torch.int64).tolist() == [7, 12]
+        assert generator.get_offset() == 12
+        assert torch.rand(3, device="cuda", generator=generator).is_cuda
+
+
 def test_a_backward_of_its_own_sees_the_gpu_too() -> None:
     with lens(quiet=True):
         x = torch.ones(3, device="cuda", requires_grad=True)
