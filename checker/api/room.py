@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from checker.phrases import count
 from checker.submission.marked_region import without_docstring
 from checker.verbs.board_client import NotReached, post
 from checker.verbs.board_wire import (
@@ -49,6 +50,7 @@ __all__ = [
     "Word",
     "Workspace",
     "asset",
+    "count",
     "find",
     "keep_copy",
     "locked",

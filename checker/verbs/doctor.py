@@ -14,6 +14,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
+from checker.phrases import count
 from checker.sandbox import NO_ISOLATION
 from checker.verbs.machine import ENOUGH_DISK, Gpu, Machine, this_machine
 from checker.view import display
@@ -46,7 +47,7 @@ class DoctorReport(list[HealthCheck]):
 
     def __repr__(self) -> str:
         problems, warnings = (sum(check.level == level for check in self) for level in ("problem", "warning"))
-        return f"<doctor: {problems} problem{'s' * (problems != 1)}, {warnings} warning{'s' * (warnings != 1)}>"
+        return f"<doctor: {count(problems, 'problem')}, {count(warnings, 'warning')}>"
 
     @property
     def text(self) -> str:

@@ -73,7 +73,7 @@ def slides(
 
     pages = deck.write(notebook or [], _course(), to)
     print(
-        f"{_count(len(pages), 'deck')}: open {to / 'index.html'} in a browser. S opens your notes in a second window."
+        f"{room.count(len(pages), 'deck')}: open {to / 'index.html'} in a browser. S opens your notes in a second window."
     )
 
 
@@ -104,7 +104,7 @@ def size(learners: Annotated[int, Argument(metavar="N", min=1, help="learners in
 
     need = room_size.needs(learners)
     print(
-        f"{_count(learners, 'learner')} on one server: {need.memory:.0f} GB of memory and {need.cores} cores.\n"
+        f"{room.count(learners, 'learner')} on one server: {need.memory:.0f} GB of memory and {need.cores} cores.\n"
         f"That is for one check every {room_size.PACE:.0f} s per learner. If all check at the same moment, the last verdict comes after "
         f"about {need.burst:.0f} s."
     )
@@ -178,7 +178,7 @@ def export(
     """Write the events of a class as CSV."""
     from classroom.workshop import board_store
 
-    print(f"{target}: {_count(board_store.export(_store(file, folder), target, names), 'event')}")
+    print(f"{target}: {room.count(board_store.export(_store(file, folder), target, names), 'event')}")
 
 
 def close(
@@ -225,10 +225,6 @@ def _store(file: Path | None, folder: Path | None) -> Store:
         return Store(file or newest(_classes(folder)))
     except NoClass as error:
         raise UsageError(f"{error}; `python -m classroom open` opens one") from None
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}{'' if n == 1 else 's'}"
 
 
 def _course() -> Path:
