@@ -26,7 +26,7 @@ from checker.checking import check_source
 from checker.compiler import EXAMINED, CompileResult, compile_kernel, requests_for
 from checker.course import PUZZLES
 from checker.course.demonstrations import DEMONSTRATIONS, FOLDER, PIPELINES
-from checker.films.page import linked, side_by_side
+from checker.films.page import linked
 from checker.judge.launches import prepare, without_numbers
 from checker.judge.phrases import stopped
 from checker.judge.runner import RunResult
@@ -86,15 +86,15 @@ LARGEST = 1 << 25
 # --- what each kernel does at given sizes -------------------------------------------------------------------------------
 
 
-def films(names: Mapping[str, Sizes], beside: bool = False, together: bool = False) -> None:
+def films(names: Mapping[str, Sizes], together: bool = False) -> None:
     """Show films of several puzzles at the given sizes, one below another.
 
-    With `beside` they are side by side if the page is wide enough; with `together` they also share a play button and a time
-    line: ``films({"chunked_softmax/chunk_local_max": sizes, "online_softmax": sizes}, together=True)``. A name with a slash is
-    a puzzle and one of its wrong kernels (`python -m checker mutants` lists them).
+    With `together` they are side by side if the page is wide enough, and share a play button and a time line:
+    ``films({"chunked_softmax/chunk_local_max": sizes, "online_softmax": sizes}, together=True)``. A name with a slash is a puzzle
+    and one of its wrong kernels (`python -m checker mutants` lists them).
     """
     outputs = [_film(name, sizes) for name, sizes in _by_name("films", names).items()]
-    for output in [_beside(outputs, together)] if beside or together else outputs:
+    for output in [_together(outputs)] if together else outputs:
         display.show(output)
 
 
@@ -541,13 +541,12 @@ def _wrong_kernel(puzzle: Puzzle, mistake: str) -> KernelSource:
     return kernels[mistake]
 
 
-def _beside(outputs: Sequence[display.Output], together: bool) -> display.Output:
+def _together(outputs: Sequence[display.Output]) -> display.Output:
     def print_all(console: Console) -> None:
         for output in outputs:
             output.print(console)
 
-    arrange = linked if together else side_by_side
-    return display.Output(lambda: arrange(*(output.html() for output in outputs)), print_all)
+    return display.Output(lambda: linked(*(output.html() for output in outputs)), print_all)
 
 
 # --- sizes and runs -----------------------------------------------------------------------------------------------------

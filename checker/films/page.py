@@ -17,7 +17,6 @@ from checker.films.layout import PlacedTensor
 from checker.films.legend import legend
 from checker.films.scene import Scenes
 from checker.films.stage import stage
-from checker.films.svg import NOTHING
 from checker.films.tables import Meter, listed_notes, meters, source_listing, state_table
 from checker.phrases import program_number, short
 from checker.puzzle import Allowance, Case
@@ -108,20 +107,14 @@ def film_document(html: str, title: str) -> str:
     return str(page.format(title, Markup(html)))  # noqa: S704 (made by `film_html`)
 
 
-def side_by_side(*films: str) -> str:
-    """Films (or cards) beside each other if there is room for their stages, else below each other."""
-    page = Markup('<div style="display:flex;flex-wrap:wrap;gap:12px;align-items:flex-start">{}</div>')
-    return str(page.format(NOTHING.join(map(Markup, films))))
-
-
 def linked(*films: str) -> str:
-    """Films of the same data side by side, with one play button and one time line for all of them."""
+    """Films of the same data beside each other if there is room for their stages, else below each other, with one play button and one time line for all of them."""
     controls = asset("checker.films", "controls.css")
     page = render(
         "checker.films/linked.html",
         number=len(films),
         style=style_element("tbt-linked", f"{asset('checker.films', 'linked.css')}.tbt-linked{{{controls}}}"),
-        films=Markup(side_by_side(*films)),  # noqa: S704 (made by `film_html`)
+        films=Markup("").join(map(Markup, films)),
         player=Markup(asset("checker.films", "linked.js")),  # noqa: S704 (ours)
     )
     return str(page)

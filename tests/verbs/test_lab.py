@@ -91,9 +91,9 @@ class TestFilms:
         assert "Chunked softmax does not compile" in shown
 
     def test_films_side_by_side_are_one_output_in_a_notebook(self, outputs):
-        films({"feature_slices": {"N": 3}, **SMALL}, beside=True)
+        films({"feature_slices": {"N": 3}, **SMALL}, together=True)
         (html,) = outputs
-        assert html.startswith('<div style="display:flex')
+        assert html.startswith('<div class="tbt-linked"')
         assert html.count('class="tbt-film"') == 1
         assert "atomic update" in html
         assert html.index("tbt-film") < html.index("once your kernel has passed")

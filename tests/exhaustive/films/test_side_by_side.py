@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from checker.films.page import linked, side_by_side
+from checker.films.page import linked
 from tests.films import films
 
 pytestmark = [pytest.mark.browser]
@@ -23,7 +23,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> list[films.Shot]:
 
 @pytest.fixture(scope="module")
 def orders(both: list[films.Shot]) -> str:
-    return side_by_side(*(shot.html for shot in both))
+    return linked(*(shot.html for shot in both))
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
