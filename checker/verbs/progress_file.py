@@ -24,11 +24,10 @@ NOT_AN_ATTEMPT = ("not_attempted", "infra_error", "skipped")
 
 @dataclass(frozen=True)
 class BestTraffic:
-    """Bytes that a passing kernel moved in `case`, and its budget."""
+    """Bytes that a passing kernel moved, and its budget."""
 
     moved: int
     allowed: int
-    case: str
 
     @property
     def ratio(self) -> float:
@@ -42,7 +41,6 @@ class Record:
     attempts: int = 0
     status: str = ""
     hints: int = 0
-    last_attempt: str | None = None
     first_passed: str | None = None
     best_traffic: BestTraffic | None = None
     mistakes: dict[str, int] = field(default_factory=dict)
@@ -138,17 +136,17 @@ def record(space: Workspace, verdict: Verdict, module: str) -> Progress:
     """Count a verdict, and save `module`, the kernel as a file, if it passed."""
     if verdict.status in NOT_AN_ATTEMPT:
         return load(space)
-    moment, moved = workspace.now(), _traffic(verdict)
+    moved = _traffic(verdict)
     mistake = verdict.diagnosis.misconception if verdict.diagnosis is not None else None
 
     def count(old: Record) -> Record:
-        new = replace(old, attempts=old.attempts + 1, status=verdict.status, last_attempt=moment)
+        new = replace(old, attempts=old.attempts + 1, status=verdict.status)
         if mistake is not None:
             new = replace(new, mistakes={**old.mistakes, mistake: old.mistakes.get(mistake, 0) + 1})
         if not verdict.passed:
             return new
         best = min((t for t in (old.best_traffic, moved) if t is not None), key=lambda t: t.ratio, default=None)
-        return replace(new, first_passed=old.first_passed or moment, best_traffic=best)
+        return replace(new, first_passed=old.first_passed or workspace.now(), best_traffic=best)
 
     progress = update(space, verdict.puzzle, count)
     try:
@@ -166,7 +164,7 @@ def _traffic(verdict: Verdict) -> BestTraffic | None:
         return None
     moved = sum(t.loaded + t.stored for t, _, _ in gate.traffic.values())
     allowed = sum(loaded + stored for _, loaded, stored in gate.traffic.values())
-    return BestTraffic(moved, allowed, gate.case.name if gate.case else "")
+    return BestTraffic(moved, allowed)
 
 
 def _read(path: Path) -> Progress:

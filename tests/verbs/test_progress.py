@@ -45,7 +45,7 @@ def test_attempts_are_counted_and_a_pass_stays_when_a_later_one_fails(space: Wor
     record = progress_file.load(space).of("row_softmax")
     assert (record.attempts, record.status) == (3, "compile_error")
     assert record.passed
-    assert record.best_traffic == BestTraffic(128, 128, "")
+    assert record.best_traffic == BestTraffic(128, 128)
     assert len(saved(space)) == 1, "only what passed is kept"
 
 
