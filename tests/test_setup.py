@@ -174,6 +174,13 @@ def test_it_takes_the_small_build_of_torch_unless_there_is_an_nvidia_driver(monk
         assert bool(setup_venv.index_options(build)) is small, (build, driver, online)
 
 
+def test_on_a_mac_and_on_windows_it_takes_the_only_build_of_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    for system, python in (("darwin", "bin/python"), ("win32", "Scripts/python.exe")):
+        monkeypatch.setattr(sys, "platform", system)
+        assert setup_venv.index_options("cpu") == []
+        assert setup_venv.venv_python().replace(os.sep, "/").endswith(f".venv/{python}")
+
+
 def test_ci_fails_without_a_browser(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     broken = tmp_path / "chromium"
     broken.write_text("#!/bin/sh\nexit 1\n")

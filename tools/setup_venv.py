@@ -1,6 +1,6 @@
 """Makes `.venv` and installs the locked versions into it; does nothing, and needs no network, when that is done already.
 
-Run by `make lab` and `make test`. It must start on any Python 3, however old, so that it can say what to do: keep the
+Run by `make lab` and `make test`; where there is no make, run it yourself: ``python tools/setup_venv.py``. It must start on any Python 3, however old, so that it can say what to do: keep the
 syntax plain. The environment variable TORCH chooses torch's build on the first installation: ``cpu``, ``cuda``, or ``auto``
 (the default), which takes the small CPU build where there is no NVIDIA driver and its package index can be reached.
 """
@@ -24,14 +24,16 @@ TOO_OLD = """This course needs Python 3.11 or newer; the newest found here is {f
 
   Debian 12, Ubuntu 24.04 or newer:   sudo apt install python3 python3-venv
   Fedora:                             sudo dnf install python3.12
-  any Linux, without root:            conda env create -f environment.yml
+  macOS:                              brew install python@3.12
+  Windows:                            winget install Python.Python.3.12
+  any system, without root:           conda env create -f environment.yml
 
 If a newer Python lies somewhere else, name it:   make lab PYTHON=/path/to/python3.12"""
 
 NO_VENV = """{python} cannot make virtual environments: its `venv` or `ensurepip` module is missing.
 
   Debian, Ubuntu:   sudo apt install python{major}.{minor}-venv    then run make again
-  any Linux:        conda env create -f environment.yml
+  any system:       conda env create -f environment.yml
 
 What Python said:
 {said}"""
@@ -121,7 +123,13 @@ def installed():
 
 
 def venv_python():
-    return os.path.join(VENV, "bin", "python")
+    return program("python")
+
+
+def program(name):
+    """A program of `.venv`."""
+    windows = sys.platform == "win32"
+    return os.path.join(VENV, "Scripts" if windows else "bin", name + ".exe" * windows)
 
 
 def make_venv():
@@ -140,8 +148,7 @@ def make_venv():
 
 
 def free_gigabytes():
-    disk = os.statvfs(ROOT)
-    return round(disk.f_bavail * disk.f_frsize / 1e9, 1)
+    return round(shutil.disk_usage(ROOT).free / 1e9, 1)
 
 
 def has_nvidia_driver():
@@ -157,9 +164,11 @@ def reachable(host):
 
 
 def index_options(build):
-    """pip's options for the build of torch: the CPU builds have an index of their own."""
+    """pip's options for the build of torch: Linux's CPU builds have an index of their own; elsewhere there is no other build."""
     if build not in ("auto", "cpu", "cuda"):
         stop("TORCH is %r; it must be auto, cpu or cuda." % build)
+    if not sys.platform.startswith("linux"):
+        return []
     if build == "cpu" or (build == "auto" and not has_nvidia_driver() and reachable(CPU_BUILDS.split("/")[2])):
         return ["--extra-index-url", CPU_BUILDS]
     return []
@@ -243,7 +252,9 @@ def main():
     if os.path.islink(VENV):
         stop(LINKED.format(real=os.path.realpath(VENV)))
     if not sys.platform.startswith("linux"):
-        say("Triton exists for Linux only. On Windows use WSL 2, on a Mac use Colab or a Linux machine; see README.md.")
+        say(
+            "The course on this system is experimental: it has Triton's simulator and front end, but no compiler; see README.md."
+        )
     if installed():
         tell_ipython()
         refuse_the_working_directory()
@@ -255,6 +266,8 @@ def main():
     tell_ipython()
     refuse_the_working_directory()
     say("Set up: .venv holds everything, and from now on no network is needed.")
+    if not sys.platform.startswith("linux"):
+        say("Begin with: %s %s" % (program("jupyter-lab"), os.path.join("notebooks", "00_start_here.ipynb")))
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from tests.sandbox.stripped.session import verdicts
 def test_a_learner_works_without_linux(system: str, sandbox: Sandbox) -> None:
     folders = os.pathsep.join([str(ROOT / "tests/sandbox/stripped"), str(ROOT)])
     environment = {**os.environ, "LIKE": system, "PYTHONPATH": folders}
-    command = [sys.executable, "-P", "-m", "tests.sandbox.stripped.session", system]
+    command = [sys.executable, "-P", "-m", "tests.sandbox.stripped.session"]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     seen = json.loads(done.stdout.splitlines()[-1])

@@ -6,6 +6,7 @@ Python runs this as it starts, where this folder is on PYTHONPATH. It shows what
 from __future__ import annotations
 
 import ctypes
+import functools
 import importlib.machinery
 import os
 import platform
@@ -52,7 +53,7 @@ def distributions_but_no_wheel(*context: Any) -> Any:
     return (one for one in distributions(*context) if not one._path.name.startswith("triton-"))
 
 
-importlib.machinery.PathFinder.find_spec = find_but_no_wheel  # type: ignore[method-assign,assignment]
+importlib.machinery.PathFinder.find_spec = functools.partial(find_but_no_wheel)  # type: ignore[method-assign,assignment]
 MetadataPathFinder.find_distributions = distributions_but_no_wheel  # type: ignore[method-assign,assignment]
 
 system = platform.system
