@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from checker.judge.verdict import GateResult
+import ast
+
+from checker.judge.verdict import GateResult, GateWarning
 from checker.puzzle import Puzzle
 from checker.submission import rules
 from checker.submission.allowed_names import RULES
@@ -19,7 +21,7 @@ def source_gate(puzzle: Puzzle, source: KernelSource) -> GateResult:
         )
     broken = rules.violations(source, puzzle)
     if not broken:
-        return GateResult("source", "passed", "Follows the rules of the course.")
+        return GateResult("source", "passed", "Follows the rules of the course.", warnings=_prints(source))
     first, *more = (_in_words(source, violation) for violation in broken)
     full_stop = "" if first[-1] in ".?" else "."
     return GateResult(
@@ -30,6 +32,16 @@ def source_gate(puzzle: Puzzle, source: KernelSource) -> GateResult:
         detail="\n".join(more),
         advice=RULES[broken[0].rule],
     )
+
+
+def _prints(source: KernelSource) -> tuple[GateWarning, ...]:
+    """Where the kernel's first print is, and where to read it: a check runs hundreds of programs and shows no output of theirs."""
+    calls = (node.func for node in ast.walk(ast.parse(source.source)) if isinstance(node, ast.Call))
+    prints = [call.lineno for call in calls if ast.unparse(call) in ("print", "tl.device_print", "tl.static_print")]
+    if not prints:
+        return ()
+    message = f"A check shows no prints. To read them, launch the kernel on small tensors: `{source.kernel}[grid](…)`."
+    return (GateWarning(message, min(prints)),)
 
 
 def _in_words(source: KernelSource, violation: Violation) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -88,7 +89,22 @@ def unfinished(gate: Gate, source: KernelSource, outcome: Outcome) -> GateResult
     if reason and result.status == "timeout":
         start, reason = reason, ""
     message = f"{start}{at_line(source, result.line)} ({outcome.case.name}). {reason}{'.' if reason else ''}".rstrip()
+    if result.status == "timeout":
+        message = f"{message} {_loop_around(source, result.line)}".rstrip()
     return GateResult(gate, result.status, message, result.line, result.detail, advice, outcome.case)
+
+
+def _loop_around(source: KernelSource, line: int | None) -> str:
+    """What the innermost loop around a line goes by, in a sentence; empty if there is none."""
+    loops = [node for node in ast.walk(ast.parse(source.source)) if isinstance(node, ast.For | ast.While)]
+    around = [loop for loop in loops if line is not None and loop.lineno <= line <= (loop.end_lineno or 0)]
+    if not around:
+        return ""
+    inner = max(around, key=lambda loop: loop.lineno)
+    where = source.line_words(inner.lineno)
+    if isinstance(inner, ast.While):
+        return f"The loop in {where} goes on while `{ast.unparse(inner.test)}`."
+    return f"The loop in {where} goes over `{ast.unparse(inner.iter)}`."
 
 
 def _located(mismatch: Mismatch, trace: Trace | None) -> Mismatch:

@@ -28,10 +28,17 @@ def check(kernel: Any, device: str = "auto", only: str = "") -> Verdict | Checke
     return check_parts(puzzle, source, only) if only else check_and_show(puzzle, source, device)
 
 
+class Stopped(KeyboardInterrupt):
+    """The learner interrupted the check. Notebooks show one line, without a traceback."""
+
+    def _render_traceback_(self) -> list[str]:
+        return ["Stopped. Nothing was judged, and nothing was counted."]
+
+
 def check_and_show(
     puzzle: Puzzle, source: KernelSource, device: str = "auto", seed: int | None = None, thorough: bool = False
 ) -> Verdict:
-    """Judge a kernel and show its card; a `seed` draws other cases. Raises UsageError."""
+    """Judge a kernel and show its card; a `seed` draws other cases. Raises UsageError, and Stopped when it is interrupted."""
     started = time.perf_counter()
     with display.working(f"Checking {source.kernel} …") as area:
         try:
@@ -40,6 +47,8 @@ def check_and_show(
             raise UnavailableHere(str(missing)) from None
         except ValueError as error:
             raise UsageError(str(error)) from None
+        except KeyboardInterrupt:
+            raise Stopped from None
         judged = with_departure(judged, source)
         # what the learner waited, the worker's start included
         verdict = replace(judged, seconds=time.perf_counter() - started)

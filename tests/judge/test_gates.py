@@ -173,6 +173,26 @@ def test_the_way_a_run_ends_becomes_the_status(runner):
         assert verdict.failure.advice
 
 
+def test_a_card_says_what_an_endless_loop_waits_for(runner):
+    endless = "m_i = m_new\n        while l_i > 0.0:\n            l_i = l_i * 1.0\n"
+    source = changed(solution("online_softmax"), "m_i = m_new\n", endless)
+    line = next(n for n, text in enumerate(source.source.splitlines(), 1) if "while l_i" in text)
+    ended = RunResult("timeout", message="the kernel did not finish within 6 s", line=line + 1)
+    runner.simulate = lambda kernel, launches, options: iter([ended])
+    failure = judge(PUZZLES["online_softmax"], source, runner).failure
+    assert f"The loop in line {line} goes on while `l_i > 0.0`." in failure.message
+
+
+def test_a_kernel_that_prints_is_told_where_to_read_it(runner):
+    source = changed(
+        solution("row_softmax"), "m_i = tl.max(x, axis=0)", 'm_i = tl.max(x, axis=0)\n    print("m_i", m_i)'
+    )
+    (warning,) = judge(ROW, source, runner).gates[0].warnings
+    assert "row_softmax_kernel[grid]" in warning.message
+    assert "print(" in source.source.splitlines()[warning.line - 1]
+    assert not judge(ROW, solution("row_softmax"), runner).gates[0].warnings
+
+
 class TakesTooLong(LocalRunner):
     """From the sixth launch of a job on, no launch ends in time."""
 

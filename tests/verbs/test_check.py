@@ -24,3 +24,15 @@ def test_a_card_says_how_long_the_learner_waited(
     made = check.check_and_show(puzzle, KernelSource("vector_add", puzzle.kernel, "", ()))
     assert made.seconds == 7.5
     assert "7.5 s" in capsys.readouterr().out
+
+
+def test_an_interrupted_check_ends_in_one_line(space: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(check, "check_source", interrupted)
+    puzzle = PUZZLES["vector_add"]
+    with pytest.raises(check.Stopped) as stopped:
+        check.check_and_show(puzzle, KernelSource("vector_add", puzzle.kernel, "", ()))
+    (line,) = stopped.value._render_traceback_()
+    assert line.startswith("Stopped.")
