@@ -80,7 +80,7 @@ def introduction(read: Row, report: Path) -> list[str]:
 before each launch, and host overhead is excluded. Launches over a millisecond follow each other without a pause, so that the GPU's
 power limit counts, as in training. Figures are medians. GB/s count every input and output once; TFLOP/s
 count 4 · B · H · N² · D operations, half of that under a causal mask, and 2.5 times as many backward. Gaps under 5 % are ties.""",
-        "*fast* is `solutions/fast/`. *course* is the plain solutions with the best of a few tiles.",
+        "*fast* is `solutions/fast/`. *course* is the plain solutions with the best of a few tiles, or with the first ones where time was short.",
         """In linear attention flash-linear-attention's kernel is followed by its normaliser, several operations of PyTorch, which are in its time;
 the map elu + 1 is not.""",
     ]
