@@ -197,7 +197,7 @@ def _result(
         report.status,
         tensors=tensors,
         trace=trace,
-        message=_too_long(seconds) if report.status == "timeout" else report.message,
+        message=report.message or (_too_long(seconds) if report.status == "timeout" else ""),
         detail=report.detail,
         line=report.line,
         seconds=report.seconds,

@@ -30,6 +30,10 @@ class Enough(Exception):
     """An observer has seen enough of the running program, and of those that follow it."""
 
 
+class EndlessLoop(Exception):
+    """A loop that never ends, or that would take far too long. The message says why."""
+
+
 class DeviceAssertion(Exception):
     """A `tl.device_assert` failed."""
 
@@ -45,6 +49,8 @@ def translate(error: Exception, line: int | None, program: tuple[int, int, int])
             message = str(error)
         case DeviceAssertion():
             message = f"an assertion failed in {phrases.program(program)}: {error}."
+        case EndlessLoop():
+            status, message = "timeout", str(error)
         case RecursionError():
             message = "a function calls itself without end; kernels cannot recurse."
         case _:

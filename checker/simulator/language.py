@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -11,6 +11,7 @@ import triton.language as tl
 
 from checker.phrases import shape
 from checker.simulator.builder import Primitives
+from checker.simulator.endless import Turns, refuse_too_many
 from checker.simulator.errors import Unsupported
 from checker.simulator.promises import Promises
 from checker.simulator.triton_internals import (
@@ -43,6 +44,7 @@ class Range:
         self.type = tl.int64 if wide else tl.int32
         self.element = np.int64 if wide else np.int32
         self.numbers = range(*numbers)
+        refuse_too_many(self.numbers)
 
     def __iter__(self) -> Iterator[Any]:
         for number in self.numbers:
@@ -94,6 +96,7 @@ class Language:
     """
 
     range: Callable[..., Any] = Range
+    turns: Callable[[Sequence[str]], Turns] = Turns
     static_range: Callable[..., Any] = staticmethod(static_range)
 
     def __init__(

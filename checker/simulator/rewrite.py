@@ -11,6 +11,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from checker.simulator.conditions import HOOKS, ConditionMarker, Conditions
+from checker.simulator.endless import deciding
 from checker.simulator.language import Language
 from checker.simulator.location import FILE, Locator
 from checker.simulator.triton_internals import function_of, source_of
@@ -51,14 +52,18 @@ class Rewriter(ast.NodeTransformer):
         self.generic_visit(node)
         method = "and_" if isinstance(node.op, ast.And) else "or_"
         out = node.values[0]
-        nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
         for value in node.values[1:]:
-            out = ast.copy_location(self._call(method, out, ast.Lambda(nothing, value)), node)
+            out = ast.copy_location(self._call(method, out, ast.Lambda(no_arguments(), value)), node)
         return out
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.generic_visit(node)
         return ast.copy_location(self._call("not_", node.operand), node) if isinstance(node.op, ast.Not) else node
+
+
+def no_arguments() -> ast.arguments:
+    """Of a lambda."""
+    return ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
 
 
 class LoopRewriter(Rewriter):
@@ -85,13 +90,22 @@ class LoopRewriter(Rewriter):
         return node
 
     def visit_While(self, node: ast.While) -> list[ast.stmt]:
+        names = deciding(node)
         self.generic_visit(node)
         name = self._name("while")
         loop = ast.Name(name, ast.Load())
         enter = ast.Assign([ast.Name(name, ast.Store())], self._call("enter_while", of=_LOOPS))
         node.test = ast.copy_location(self._call("next_visit", loop, node.test, of=_LOOPS), node.test)
         leave = ast.Expr(self._call("leave_while", loop, of=_LOOPS))
-        return [ast.copy_location(enter, node), node, ast.copy_location(leave, node)]
+        statements: list[ast.stmt] = [enter, node, leave]
+        if names is not None:
+            turns, shown = ast.Name(f"{name}_turns", ast.Load()), ast.Tuple(list(map(ast.Constant, names)), ast.Load())
+            count = ast.Assign([ast.Name(turns.id, ast.Store())], self._call("turns", shown))
+            values = ast.Lambda(no_arguments(), ast.Tuple([ast.Name(one, ast.Load()) for one in names], ast.Load()))
+            again = ast.Call(ast.Attribute(turns, "again", ast.Load()), [node.test, values], [])
+            node.test = ast.copy_location(again, node.test)
+            statements.insert(0, count)
+        return [ast.copy_location(statement, node) for statement in statements]
 
 
 @lru_cache(maxsize=512)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import triton.language as tl
 
+from checker.simulator.endless import refuse_too_many
 from checker.simulator.errors import Unsupported
 from checker.simulator.language import Language, range_bounds, static_range
 from checker.simulator.lockstep.builder import Builder
@@ -182,6 +183,7 @@ class StackedRange:
         up = self.step > 0
         counts = np.where(up, stop - self.start + self.step - 1, self.start - stop - self.step - 1) // np.abs(self.step)
         self.counts = np.maximum(counts, 0)
+        refuse_too_many(range(int(programs.among(self.counts).max())))
 
     def __iter__(self) -> Iterator[Any]:
         programs, outer = self.programs, self.programs.running

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from checker.simulator.lockstep.programs import GiveUp
-from checker.simulator.rewrite import LoopRewriter
+from checker.simulator.rewrite import LoopRewriter, no_arguments
 
 _LEAVES = (ast.Return, ast.Break, ast.Continue)
 _UNKNOWN = (
@@ -69,8 +69,7 @@ class LockstepRewriter(LoopRewriter):
 
 
 def _previous(name: str) -> ast.Lambda:
-    nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-    return ast.Lambda(nothing, ast.Name(name, ast.Load()))
+    return ast.Lambda(no_arguments(), ast.Name(name, ast.Load()))
 
 
 def _names(target: ast.expr) -> list[ast.Name]:
