@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from rich.text import Text
 from checker import gpu
 from checker.api.command_line import complain, write
 from checker.checking import Device, check_source, infra_verdict
-from checker.course import LADDER
+from checker.course import LADDER, PUZZLES
 from checker.judge.launches import seed_from
 from checker.judge.result import (
     Person,
@@ -126,14 +127,37 @@ class Grader:
         """
         batch, done = Batch(), {}
         try:
-            tasks = [partial(self.submission, one, hurry=jobs <= 1) for one in submissions]
-            for index, graded in _as_they_end(tasks, jobs):
+            for index, graded in self._as_they_end(submissions, jobs):
                 done[index] = graded
                 report(graded)
         except KeyboardInterrupt:
             batch.interrupted = True
         batch.submissions = [done[index] for index in sorted(done)]
         return batch
+
+    def _as_they_end(self, submissions: Sequence[Files], jobs: int) -> Iterator[tuple[int, Submission]]:
+        """The place of each submission and its outcome, `jobs` at a time, whichever ends first.
+
+        Many are graded in processes: threads of one process wait for each other while they prepare and compare.
+        """
+        if jobs <= 1:
+            yield from ((index, self.submission(files)) for index, files in enumerate(submissions))
+            return
+        pool: Executor
+        if jobs <= MOST_THREADS or self.runner is not None:
+            pool = ThreadPoolExecutor(jobs, thread_name_prefix="grade")
+            grade = partial(self.submission, hurry=False)
+        else:
+            context = get_context("forkserver")
+            context.set_forkserver_preload([__name__])
+            pool = ProcessPoolExecutor(min(jobs, len(submissions)), context)
+            names = tuple(puzzle.name for puzzle in self.requested)
+            grade = partial(_graded, names, self.device, self.diagnose, self.secret)
+        try:
+            places = {pool.submit(grade, files): index for index, files in enumerate(submissions)}
+            yield from ((places[future], future.result()) for future in as_completed(places))
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
     def submission(self, files: Files, *, hurry: bool = True) -> Submission:
         """In a `hurry`, all processors work on one kernel."""
@@ -170,17 +194,13 @@ class Grader:
         return result_of(verdict, source_of(entry.submission, entry.source))
 
 
-def _as_they_end(work: Sequence[Callable[[], Submission]], jobs: int) -> Iterator[tuple[int, Submission]]:
-    """The place of each task among `work` and its outcome, `jobs` at a time, whichever ends first."""
-    if jobs <= 1:
-        yield from ((index, task()) for index, task in enumerate(work))
-        return
-    pool = ThreadPoolExecutor(jobs, thread_name_prefix="grade")
-    try:
-        places = {pool.submit(task): index for index, task in enumerate(work)}
-        yield from ((places[future], future.result()) for future in as_completed(places))
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+MOST_THREADS = 4
+"""More submissions at a time are graded in processes, each with a sandbox of its own."""
+
+
+def _graded(names: Sequence[str], device: Device, diagnose: bool, secret: bytes | None, files: Files) -> Submission:
+    """One submission, in a process of its own."""
+    return Grader([PUZZLES[name] for name in names], device, diagnose, secret).submission(files, hurry=False)
 
 
 def _distinct(entries: Sequence[SubmittedKernel]) -> list[SubmittedKernel]:

@@ -14,7 +14,7 @@ from checker.course import LADDER
 from checker.judge.result import Result, Submission, schema, to_json
 from checker.sandbox import Sandbox
 from checker.submission.from_path import SubmittedKernel
-from checker.verbs.grade import Batch, Grader
+from checker.verbs.grade import MOST_THREADS, Batch, Grader
 from checker.verbs.submissions import submissions, unreadable_verdict
 from tests.classroom.grading.classes import VECTOR_ADD, BrokenRunner, laid_out, notebook, zipped
 from tests.classroom.grading.conftest import HOSTILE, NO_SYNTAX, RIGHT, ROOT, STUB, UNMASKED, sandbox  # noqa: F401
@@ -155,3 +155,9 @@ def test_a_missing_gpu_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
         checking.resolve_device("cuda")
     with pytest.raises(ValueError, match="auto, cpu, cuda"):
         checking.resolve_device("tpu")
+
+
+def test_many_at_a_time_are_graded_in_processes(tmp_path: Path) -> None:
+    laid_out(tmp_path, {"ada.py": RIGHT, "bob.py": UNMASKED})
+    batch = Grader([VECTOR_ADD], "cpu", diagnose=False).grade(submissions([tmp_path], [VECTOR_ADD]), MOST_THREADS + 1)
+    assert statuses(batch) == {"ada.py": ["passed"], "bob.py": ["failed"]}
