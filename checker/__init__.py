@@ -88,7 +88,7 @@ def film(kernel: Any, case: str = "", **sizes: int) -> Film | None: ...
 def film(kernel: Any = None, case: str = "", **sizes: int) -> Film | Filming | None:
     """Show which tiles a kernel loads and stores, step by step, at small sizes: ``film(row_softmax_kernel, N=13, BLOCK_N=16)``.
 
-    ``case="failing"`` films the smallest case that fails. Save a film as a page with ``film(...).save("film.html")``. If the
+    ``case="failing"`` films the plainest case that fails. Save a film as a page with ``film(...).save("film.html")``. If the
     kernel cannot run, its verdict is shown instead.
 
     Without a kernel, films whatever you launch inside: ``with film(): kernel[grid](x, y, N, BLOCK_N=8)``.

@@ -84,7 +84,7 @@ def check(
 def film(
     file: File = None,
     puzzle: OnePuzzle = None,
-    case: Annotated[Literal["failing"] | None, Option(help="film the smallest case that fails")] = None,
+    case: Annotated[Literal["failing"] | None, Option(help="film the plainest case that fails")] = None,
     output: Annotated[
         str | None,
         Option("--output", "-o", metavar="HTML", help="the page to write (default: PUZZLE.film.html)"),

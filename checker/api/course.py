@@ -39,6 +39,6 @@ def check(puzzle: str, kernel: KernelSource) -> Verdict:
 
 
 def failing_film(puzzle: str, kernel: KernelSource, title: str) -> str:
-    """The page of a kernel's film at the smallest case that it fails; empty if there is none."""
+    """The page of a kernel's film at the plainest case that it fails; empty if there is none."""
     film = film_of(PUZZLES[puzzle], kernel, {}, "failing")
     return film_document(film.html, title) if isinstance(film, Film) else ""

@@ -118,7 +118,7 @@ def levels(x: torch.Tensor, case: Case) -> torch.Tensor:
     return step / torch.finfo(DTYPES[case.dtype]).eps + step * torch.round(4 * x)
 
 
-@family("rows every other of which ends with an element that dwarfs all before it", "late max rows")
+@family("rows of which every second ends with a number that dwarfs the rest", "late max rows")
 def late_max(x: torch.Tensor, case: Case) -> torch.Tensor:
     x[::2, -1] += 120
     return x

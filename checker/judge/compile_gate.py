@@ -240,7 +240,7 @@ _ADVICE = {
     "constexpr": "A size that shapes a tile has to be known when the kernel is compiled: use a `tl.constexpr` parameter or a literal.",
     "power_of_two": "Take the next power of two and switch off the extra lanes with a mask.",
     "dot_too_small": "`tl.dot` wants every side of its tiles to be 16 or more: pad the tile and mask the padding.",
-    "loop_type": "Write down the shape of the variable after one turn of the loop, and start with a tile of that shape.",
+    "loop_type": "Write down the shape of the variable after one iteration of the loop, and start with a tile of that shape.",
     "dtype": "Convert both sides to one type first, e.g. `.to(tl.float32)` right after the load.",
     "condition": "A program works on all lanes of a tile at once: a mask says which of them take part.",
     "pointer": "For each pointer in the line, ask: do I mean the address, or the number that lies there? `tl.load` fetches the number.",

@@ -11,7 +11,7 @@ from checker.simulator.trace import EventKind, Finding, Trace
 from checker.submission.kernel import KernelSource
 
 CHECK_STRIDES = (
-    "Is each stride in that address this tensor's own? If so, does the mask ask about the same indices as the address?"
+    "Does that address use this tensor's own strides? If so, does the mask test the same indices as the address?"
 )
 """Advice for lanes that leave a tensor in spite of a mask: a wrong stride leads out of it whatever the mask says."""
 
@@ -247,5 +247,5 @@ class _Wording:
         return (
             f"The first NaN was made{self.where.removeprefix(',')} by {made}{how}, out of operands that were not NaN",
             "",
-            "Ask which values of the operands make a NaN there, and how they got them.",
+            "Which operands make a NaN there, and where do their values come from?",
         )

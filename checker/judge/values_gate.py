@@ -215,9 +215,7 @@ class _Explanation:
         if self.cause is not None and self.cause.kind == "undefined_lanes":
             return in_words(self.cause, self.source, self.trace).advice
         if mismatch.writer is None and mismatch.writers is not None and not (outside and outside.guard):
-            return (
-                "Write down, for a small case, which elements each program stores. Together they must be all of them."
-            )
+            return "For a small case, write down which elements each program stores. Together, they must cover the whole output."
         if outside is not None:
             where = at_line(self.source, outside.line, " of ")
             check = CHECK_STRIDES if outside.guard else "Check that pointer first: it has no mask."
@@ -234,7 +232,7 @@ class _Explanation:
             return f"Which number is too large for its type, or divided by 0? {self._by_hand()}".strip()
         return (
             self._by_hand()
-            or "Watch the film of this case: where does your program first do something else than you meant?"
+            or "Watch the film of this case: where does your program first do something you did not mean?"
         )
 
     def _by_hand(self) -> str:

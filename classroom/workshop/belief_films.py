@@ -30,7 +30,7 @@ def misconception(puzzle: str, name: str) -> Misconception | None:
 
 
 def film_of_belief(puzzle: str, name: str) -> str:
-    """The page of a wrong kernel's film at the smallest case that it fails; empty if there is none."""
+    """The page of a wrong kernel's film at the plainest case that it fails; empty if there is none."""
     entry = misconception(puzzle, name)
     return failing_film(puzzle, entry.source, f"{puzzle}: {name.replace('_', ' ')}") if entry is not None else ""
 

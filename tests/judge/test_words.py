@@ -44,7 +44,7 @@ def test_memory_around_a_tensor_is_nobodys_even_with_one_program(runner):
 )
 def test_a_wrong_stride_is_not_called_a_missing_mask(old, new, runner):
     gate = failure(changed(ROW, old, new), runner)
-    assert "Is each stride in that address this tensor's own?" in gate.advice
+    assert "Does that address use this tensor's own strides?" in gate.advice
     assert any(finding.guard == "mask" for finding in gate.findings)
 
 
