@@ -163,6 +163,8 @@ helper `added(a, b)`. (`python tools/language.py` writes this page.)"""
     yield "\n".join(["```text", *lines, "```"])
     yield f"**Types:** {_listed(types)}. **`tl.math`:** {_listed(MATH)}. **libdevice**, by any of its import paths: {_listed(LIBDEVICE)}."
     yield f"**Methods:** many of the above, as in `x.sum(axis=0)`, and also {_listed(own_methods)}."
+    yield """**By version:** `make_block_ptr` and `advance` are gone since Triton 3.8. Two comparisons at once, as in `0 <= offs < N`, need Triton 3.9 or
+newer. A kernel that uses either gets a warning, because another machine may have another Triton; Colab has 3.6."""
     yield """Where Triton and Python disagree (`//` of a negative number, `is`, sums of truth values, a loop's variable after the loop), the simulator
 follows the compiler; `tests/compiler/test_simulator_agrees.py` checks a list of these."""
     refused = [name for name in public if name not in FUNCTIONS]

@@ -7,8 +7,8 @@ with a GPU, of whatever it launches.
 
 from __future__ import annotations
 
+import ast
 import math
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -25,10 +25,13 @@ PRIMARY = "A100"
 """The GPU to try first: the oldest with bfloat16 in hardware."""
 _MOST_VARIANTS = 10
 _KERNELS_OWN = ("passed", "compile_error", "timeout", "resource_limit")
-_BLOCK_POINTER = re.compile(r"^[^#]*\.make_block_ptr\(")
 _DROPPED = (
-    "Triton 3.8 and later have no block pointers, so this kernel does not compile there. Use tl.make_tensor_descriptor, or pointers "
+    "Block pointers are gone since Triton 3.8, so this kernel does not compile there. Use tl.make_tensor_descriptor, or pointers "
     "with a mask."
+)
+_CHAINED = (
+    "Two comparisons at once need Triton 3.9 or newer, so this kernel does not compile with an older one, such as Colab's. Write each "
+    "in parentheses, with & between them."
 )
 FRONT_END = "Triton's front end takes it. This machine has no Triton compiler, so no machine code is made."
 _NAMES = {capability: name for name, capability in TARGETS.items()}
@@ -188,11 +191,7 @@ def _passed(source: KernelSource, compilation: Compilation) -> GateResult:
     """Every variant compiles for some GPU. Each GPU that refuses one gets a warning."""
     results = [result for tried in compilation.results.values() for result in tried.values()]
     warnings = [GateWarning(_warning(source, r), r.line) for r in results if not r.ok]
-    block_pointer = next(
-        (n for n, text in enumerate(source.source.splitlines(), 1) if _BLOCK_POINTER.search(text)), None
-    )
-    if block_pointer is not None:
-        warnings.append(GateWarning(_DROPPED, block_pointer))
+    warnings += by_version(source)
     accepted = {result.request.capability for result in results if result.ok}
     made = compilation.with_machine_code()
     if not compilation.has_compiler:
@@ -206,6 +205,20 @@ def _passed(source: KernelSource, compilation: Compilation) -> GateResult:
         if others := accepted - made:
             message += f" Triton's front end accepts it for {_names(others)}, too; `xray` makes machine code for all."
     return GateResult("compile", "passed", message, warnings=tuple(warnings))
+
+
+def by_version(source: KernelSource) -> list[GateWarning]:
+    """What other versions of Triton refuse, each at its first line."""
+    first: dict[str, int] = {}
+    for node in ast.walk(ast.parse(source.source)):
+        if isinstance(node, ast.Attribute) and node.attr == "make_block_ptr":
+            words = _DROPPED
+        elif isinstance(node, ast.Compare) and len(node.ops) > 1:
+            words = _CHAINED
+        else:
+            continue
+        first[words] = min(first.get(words, node.lineno), node.lineno)
+    return [GateWarning(words, line) for words, line in first.items()]
 
 
 def _names(capabilities: Collection[int]) -> str:

@@ -57,10 +57,20 @@ class Misconception:
 
 @cache
 def bank(puzzle: str) -> tuple[Misconception, ...]:
-    """Every misconception of a puzzle, sorted by name. Empty for a puzzle without any, and if the solutions are not installed.
+    """Every misconception of a puzzle that shows when a kernel runs, sorted by name. Empty if the solutions are not installed.
 
     Raises `pages.PageError`, which names page and heading, if one does not follow the format or does not fit the solution.
     """
+    return tuple(wrong for wrong in _all(puzzle) if wrong.gates != ("compile",))
+
+
+def refused(puzzle: str) -> tuple[Misconception, ...]:
+    """The others, sorted by name: only Triton's front end stops them, and in the simulator they are right."""
+    return tuple(wrong for wrong in _all(puzzle) if wrong.gates == ("compile",))
+
+
+@cache
+def _all(puzzle: str) -> tuple[Misconception, ...]:
     page = ROOT / f"{puzzle}.md"
     return read(page, puzzle) if page.is_file() and SOLUTIONS.is_dir() else ()
 

@@ -211,12 +211,13 @@ def _usable_gpu(gpu: Gpu) -> Answer:
     if gpu.capability < (7, 5):
         return "warning", (
             f"{what}: the course is made for the T4 (sm_75) and newer. Triton may refuse to compile for this one, and then "
-            'the `gpu` gate fails even for a right kernel. Pass `device="cpu"` to skip that gate.'
+            'the `gpu` gate fails even for a right kernel. Pass `device="cpu"` to skip that gate. On Kaggle, choose a T4 instead of a P100.'
         )
     if gpu.capability < (8, 0):
         return "warning", (
             f"{what}: this GPU has no bfloat16 in hardware. bfloat16 cases still run and count, because Triton computes them "
-            "in float32 and rounds: the results are the same, but slower. It has no TF32 and no asynchronous copies either, so "
+            "in float32 and rounds: the results are the same, but slower. (`torch.cuda.is_bf16_supported()` says True here, because it "
+            "counts that too: ask for the capability.) It has no TF32 and no asynchronous copies either, so "
             "`tl.dot` in float32 is exact but slow, and `num_stages` has no effect. Keep that in mind when you time kernels here."
         )
     return "ok", what

@@ -23,7 +23,7 @@ from checker.course import LADDER
 from checker.judge.gpu_gate import NOT_VISIBLE, seen_on_gpu
 from checker.judge.outcome import Candidate
 from checker.judge.runner import Runner
-from checker.misconceptions import Misconception, bank
+from checker.misconceptions import Misconception, bank, refused
 from checker.misconceptions.pages import PageError
 from checker.puzzle import Gate, Puzzle
 from checker.sandbox import Sandbox
@@ -86,7 +86,7 @@ def kill_table(
     """
     if jobs is None:
         jobs = max(1, min(8, (os.cpu_count() or 1) // 2)) if device == "cuda" else 1
-    pairs = [(puzzle, wrong) for puzzle in puzzles for wrong in bank(puzzle.name)]
+    pairs = [(puzzle, wrong) for puzzle in puzzles for wrong in _wrong(puzzle)]
     shared = runner or cast(Runner, Sandbox.shared())
     rows = []
     with ThreadPoolExecutor(jobs) as pool:
@@ -94,6 +94,10 @@ def kill_table(
             rows.append(row)
             report(row)
     return rows
+
+
+def _wrong(puzzle: Puzzle) -> tuple[Misconception, ...]:
+    return (*bank(puzzle.name), *refused(puzzle.name))
 
 
 def _row(puzzle: Puzzle, wrong: Misconception, device: Device, runner: Runner) -> Row:
@@ -109,7 +113,7 @@ def _row(puzzle: Puzzle, wrong: Misconception, device: Device, runner: Runner) -
         same_as=wrong.same_as,
         unseen_on_gpu=wrong.unseen_on_gpu,
     )
-    if device == "cpu" or row.status == "infra_error":
+    if device == "cpu" or row.status == "infra_error" or wrong.gates == ("compile",):
         return row
     candidate = Candidate(puzzle, wrong.source, runner)
     try:
@@ -129,7 +133,7 @@ def exit_code(rows: Sequence[Row]) -> int:
 
 def find(name: str, puzzles: Iterable[Puzzle]) -> Misconception:
     """The wrong kernel called `name`. Raises UsageError if `puzzles` have none or several of that name."""
-    kernels = [wrong for puzzle in puzzles for wrong in bank(puzzle.name)]
+    kernels = [wrong for puzzle in puzzles for wrong in _wrong(puzzle)]
     matches = [wrong for wrong in kernels if wrong.name == name]
     if not matches:
         near = get_close_matches(name, {wrong.name for wrong in kernels}, cutoff=0.4)
@@ -183,7 +187,7 @@ def judge_wrong_kernels(requested: Sequence[Puzzle], device: Device) -> int:
     """
     puzzles = requested or LADDER
     try:
-        total = sum(len(bank(puzzle.name)) for puzzle in puzzles)
+        total = sum(len(_wrong(puzzle)) for puzzle in puzzles)
         with ProgressBar(total) as bar:
 
             def done(row: Row) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from checker.compiler import TARGETS, CompileResult
 from checker.course import PUZZLES
-from checker.judge.compile_gate import Compilation
+from checker.judge.compile_gate import Compilation, by_version
 from checker.judge.launches import plan, prepare_all
 from checker.judge.outcome import Candidate
 from checker.puzzle import GATES
@@ -152,3 +152,13 @@ def test_a_kernel_that_a_size_of_1_breaks_does_not_compile(compiling_runner):
     assert verdict.status == "compile_error"
     assert "N.to(tl.int64)" in source.source.splitlines()[gate(verdict).line - 1]
     assert "a size that is 1" in gate(verdict).message
+
+
+def test_what_another_triton_refuses_gets_a_warning_on_its_line():
+    assert by_version(solution("row_softmax")) == []
+    chained = changed(solution("row_softmax"), "mask = offs_n < N", "mask = 0 <= offs_n < N")
+    (warning,) = by_version(chained)
+    assert "need Triton 3.9" in warning.message
+    assert "0 <= offs_n < N" in chained.source.splitlines()[warning.line - 1]
+    pointers = changed(solution("row_softmax"), "mask = offs_n < N", "mask = tl.make_block_ptr(offs_n)")
+    assert "gone since Triton 3.8" in by_version(pointers)[0].message

@@ -8,10 +8,11 @@ import pytest
 
 from checker.course import LADDER, PUZZLES
 from checker.course.families import reaching
-from checker.misconceptions import ROOT, bank, quick
+from checker.misconceptions import ROOT, _all, bank, quick, refused
 from checker.puzzle import CPU, Case
 from checker.submission.rules import is_untouched, violations
 from tests.judge.helpers import changed, cpu_cases, judge, solution, written
+from tests.judge.local_runner import LocalRunner
 from tests.misconceptions.kernels import problem
 
 BANKS = [puzzle for puzzle in LADDER if bank(puzzle.name)]
@@ -36,7 +37,7 @@ def test_wrong_kernels_are_caught_by_their_gate_and_named(puzzle, start, runner)
 
 def test_every_puzzle_has_wrong_kernels_within_the_rules():
     assert {path.stem for path in ROOT.glob("*.md")} == set(PUZZLES)
-    for wrong in (wrong for puzzle in BANKS for wrong in bank(puzzle.name)):
+    for wrong in (wrong for puzzle in BANKS for wrong in (*bank(puzzle.name), *refused(puzzle.name))):
         for text in filter(None, (wrong.believed, wrong.instead, wrong.try_)):
             assert text.endswith((".", "?")), (wrong.puzzle, wrong.name)
             assert "`" not in text, (wrong.puzzle, wrong.name)
@@ -46,9 +47,19 @@ def test_every_puzzle_has_wrong_kernels_within_the_rules():
         assert {"values", "memory"} <= {gate for wrong in bank(puzzle.name) for gate in wrong.gates}, puzzle.name
 
 
+def test_only_the_front_end_stops_some_wrong_kernels(tmp_path):
+    every = [(puzzle, wrong) for puzzle in BANKS for wrong in refused(puzzle.name)]
+    assert len(every) >= 5
+    for puzzle, wrong in every:
+        verdict = judge(puzzle, wrong.source, LocalRunner(tmp_path))
+        assert (verdict.failure.gate, verdict.status) == ("compile", "compile_error"), wrong.name
+        few = quick(puzzle, [])
+        assert judge(few, wrong.source, LocalRunner(tmp_path, compiles=False)).passed, wrong.name
+
+
 def test_without_the_solutions_the_bank_is_empty(monkeypatch, tmp_path):
     monkeypatch.setattr("checker.misconceptions.SOLUTIONS", tmp_path / "solutions")
-    assert bank.__wrapped__("vector_add") == ()
+    assert _all.__wrapped__("vector_add") == ()
 
 
 def test_an_unknown_mistake_gets_no_name(runner):

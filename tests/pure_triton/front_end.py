@@ -15,7 +15,7 @@ from pathlib import Path
 from checker.compiler import CompileRequest, compile_kernel, requests_for
 from checker.course import LADDER
 from checker.judge.launches import prepare
-from checker.misconceptions import bank
+from checker.misconceptions import bank, refused
 from checker.pure_triton import has_compiler
 from checker.puzzle import Puzzle
 from checker.submission.kernel import KernelSource
@@ -35,7 +35,7 @@ def kernels(kind: str, puzzle: Puzzle) -> Iterator[tuple[str, KernelSource]]:
         case "solutions":
             yield puzzle.name, own
         case "bank":
-            yield from ((wrong.name, wrong.source) for wrong in bank(puzzle.name))
+            yield from ((wrong.name, wrong.source) for wrong in (*bank(puzzle.name), *refused(puzzle.name)))
         case "mutants":
             every = mutants(puzzle)
             for mutant in every[:: max(len(every) // MOST_MUTANTS, 1)][:MOST_MUTANTS]:

@@ -49,13 +49,19 @@ def test_an_h100_is_all_ok() -> None:
 FINDINGS: dict[str, tuple[Machine, str, str, list[str], str]] = {
     "no GPU": (LAPTOP, "GPU", "note", [], ""),
     "no GPU in Colab": (replace(LAPTOP, colab=True), "GPU", "note", ["Change runtime type"], ""),
-    "T4": (T4, "GPU", "warning", ["sm_75", "no bfloat16 in hardware", "still run and count"], ""),
+    "T4": (
+        T4,
+        "GPU",
+        "warning",
+        ["sm_75", "no bfloat16 in hardware", "still run and count", "is_bf16_supported()` says True"],
+        "",
+    ),
     "Colab's own Jupyter": (T4, "Jupyter", "ok", [], ""),
     "older than a T4": (
         replace(H100, gpus=(Gpu("Tesla P100", (6, 0)),)),
         "GPU",
         "warning",
-        ["T4 (sm_75) and newer"],
+        ["T4 (sm_75) and newer", "On Kaggle, choose a T4"],
         "",
     ),
     "AMD": (replace(LAPTOP, torch_hip="6.4"), "GPU", "warning", ["AMD"], ""),
