@@ -1,6 +1,7 @@
 """Builds the site: every notebook run with the solutions filled in, every film playing, the wrong kernels. Nothing loads from outside.
 
     python tools/site.py [NOTEBOOK …]      writes .site/html; with names, of those notebooks only
+    python tools/pyodide.py                before it, once: fetches Python for the browser, without which the site has no live cells
 
 Sphinx makes the pages (MyST-NB reads the notebooks, the theme is Furo; docs/site/conf.py). The course does not need it, so it is kept in
 .site/venv and fetched on the first run. Notebooks that have run are kept in .site/executed until they or `checker/` change.
@@ -10,12 +11,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import tomllib
+import zipfile
 from collections.abc import Iterator, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
@@ -42,6 +45,9 @@ LINKED = ("puzzles/*.py", "solutions/*.py", "docs/shipped/*.py")
 """Files that pages link to; a click downloads them."""
 FRONT = LADDER[3].name
 """The puzzle whose film plays on the front page: the first that keeps a state."""
+LIVE = ("vector_add", "row_softmax")
+"""The puzzles that readers can solve in the page itself."""
+PYODIDE = FOLDER / "pyodide"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 FIGURE = re.compile(r"data:image/svg\+xml;base64,([\w+/=]+)")
 STAGE = re.compile(r'<svg class="stage".*?</svg>', re.DOTALL)
@@ -134,6 +140,47 @@ def _one_block(html: str) -> str:
     return re.sub(r"\n\s*\n", "\n", html)
 
 
+# ---- live cells --------------------------------------------------------------------------------------------------------
+
+CELL = Markup("""<section class="live" data-puzzle="{name}">
+<h2>{title}</h2>
+<textarea spellcheck="false" autocapitalize="off" aria-label="The kernel of {title}">{text}</textarea>
+<div class="bar"><button class="check">Check</button> <button class="reset">Start over</button> <span role="status"></span></div>
+<div class="card"></div>
+<div class="film"><p>A film of the course's solution, until you check yours:</p>{film}</div>
+</section>""")
+STILL = Markup("""<section>
+<h2>{title}</h2>
+<p>This copy of the site was built without Python for the browser (tools/pyodide.py), so it only plays the film.</p>
+{film}
+</section>""")
+
+
+def live_page(films: dict[str, str], live: bool) -> str:
+    """docs/site/live.md with a cell for each of `LIVE`; without `live`, with its film alone. `films`: HTML by puzzle."""
+    cells = []
+    for name in LIVE:
+        stub = (ROOT / "puzzles" / f"{name}.py").read_text("utf-8")
+        text = Markup("&#10;").join(stub.rstrip().split("\n"))  # no empty line, which would end the block of HTML
+        film = Markup(films[name])  # noqa: S704 (made by `film_html`)
+        cells.append((CELL if live else STILL).format(name=name, title=PUZZLES[name].title, text=text, film=film))
+    return (CONFIG / "live.md").read_text("utf-8").replace("{{cells}}", _one_block(Markup("\n").join(cells)))
+
+
+def write_live_files(folder: Path, pyodide: Path) -> None:
+    """What the worker of a live cell loads: Pyodide's core and packages, the checker with its solutions, and a list of all that."""
+    folder.mkdir(parents=True, exist_ok=True)
+    packages = []
+    for path in sorted(pyodide.iterdir()):
+        shutil.copyfile(path, folder / path.name)
+        packages += [path.name] if path.suffix == ".whl" else []
+    with zipfile.ZipFile(folder / "course.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted([*(ROOT / "checker").rglob("*"), *(ROOT / "solutions").rglob("*.py")]):
+            if path.is_file() and "__pycache__" not in path.parts:
+                archive.write(path, path.relative_to(ROOT))
+    (folder / "files.json").write_text(json.dumps({"packages": packages}), "utf-8")
+
+
 # ---- nothing from outside ----------------------------------------------------------------------------------------------
 
 LOADS = dict.fromkeys(("script", "img", "iframe", "embed", "source", "audio", "video"), "src")
@@ -210,6 +257,8 @@ def write_sources(folder: Path, notebooks: dict[str, NotebookNode]) -> None:
         puzzle.name: film_of(puzzle, notebooks[puzzle.notebook]) for puzzle in LADDER if puzzle.notebook in notebooks
     }
     (folder / "index.md").write_text(front_page(films), "utf-8")
+    if set(films).issuperset(LIVE):
+        (folder / "live.md").write_text(live_page(films, PYODIDE.is_dir()), "utf-8")
 
 
 def build(names: Sequence[str]) -> None:
@@ -225,6 +274,8 @@ def build(names: Sequence[str]) -> None:
     command = [str(python), "-m", "sphinx", *options, str(FOLDER / "source"), str(HTML)]
     if subprocess.run(command, check=False).returncode:
         raise SiteError("Sphinx did not build the site; what it said stands above.")
+    if PYODIDE.is_dir():
+        write_live_files(HTML / "_static" / "live", PYODIDE)
     if found := list(flaws(HTML)):
         raise SiteError("The site is not as it should be:\n  " + "\n  ".join(found))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from markupsafe import Markup
@@ -18,9 +18,9 @@ from checker.films.page import card_film, film_document, film_html
 from checker.judge.comparison import error_against
 from checker.judge.launches import Prepared, prepare
 from checker.judge.phrases import stopped
+from checker.judge.runner import Runner, RunResult
 from checker.judge.verdict import Verdict
-from checker.puzzle import Case, Puzzle
-from checker.sandbox import Sandbox
+from checker.puzzle import Case, Launch, Puzzle
 from checker.simulator.trace import SimulateOptions
 from checker.submission import rules
 from checker.submission.kernel import KernelSource
@@ -79,7 +79,7 @@ def film_output(result: Film | Verdict) -> display.Output:
     return display.Output(lambda: result.html, lambda console: console.print(repr(result), markup=False))
 
 
-def folded(verdict: Verdict, source: KernelSource) -> str:
+def folded(verdict: Verdict, source: KernelSource, runner: Runner | None = None) -> str:
     """The folded film below a card: of the failing case, or of a passing kernel.
 
     It is empty if the kernel does not run or the film would be too large. Never raises, because the verdict matters more.
@@ -89,7 +89,7 @@ def folded(verdict: Verdict, source: KernelSource) -> str:
     if case is None:
         return ""
     try:
-        result = film_at(puzzle, source, case, None if verdict.passed else verdict)
+        result = film_at(puzzle, source, case, None if verdict.passed else verdict, runner)
     except UsageError:
         return ""
     except Exception as error:  # a bug of ours
@@ -150,14 +150,16 @@ def _film(
     return film_at(puzzle, source, case_for(puzzle.name, sizes, start), verdict)
 
 
-def film_at(puzzle: Puzzle, source: KernelSource, case: Case, verdict: Verdict | None = None) -> Film | Verdict:
+def film_at(
+    puzzle: Puzzle, source: KernelSource, case: Case, verdict: Verdict | None = None, runner: Runner | None = None
+) -> Film | Verdict:
     """The film of one case, or the verdict if the kernel does not run.
 
     The film marks wrong numbers in this case. With the `verdict` on a failing kernel, it also says that the kernel fails.
-    Raises UsageError for impossible sizes and for those too large to watch.
+    `runner` defaults to the shared sandbox, as in `check_source`. Raises UsageError for impossible sizes and for those too large to watch.
     """
     if rules.is_untouched(source) or rules.violations(source, puzzle):
-        return check_source(puzzle, source, "cpu", diagnose=False)  # stops at the source gate
+        return check_source(puzzle, source, "cpu", diagnose=False, runner=runner)  # stops at the source gate
     for name, value in {**case.sizes, **case.meta}.items():
         if value > LARGEST:
             raise UsageError(f"{name} = {value} is too large for a film. {SMALLER}")
@@ -167,9 +169,9 @@ def film_at(puzzle: Puzzle, source: KernelSource, case: Case, verdict: Verdict |
     tensors = {name: value for name, value in launch.arguments.items() if isinstance(value, torch.Tensor)}
     if any(tensor.numel() > LARGEST for tensor in tensors.values()):
         raise UsageError(f"These sizes are too large for a film. {SMALLER}")
-    result = next(iter(Sandbox.shared().simulate(source, [launch], SimulateOptions(events=True, state=True))))
+    result = _simulated(source, launch, runner)
     if result.status != "passed" or result.trace is None:
-        verdict = verdict or check_source(puzzle, source, "cpu", diagnose=False)
+        verdict = verdict or check_source(puzzle, source, "cpu", diagnose=False, runner=runner)
         if not verdict.passed:
             return verdict
         why = stopped(source, result.line, result.message or result.status.replace("_", " "))
@@ -186,6 +188,14 @@ def film_at(puzzle: Puzzle, source: KernelSource, case: Case, verdict: Verdict |
     budget = puzzle.budget(case)
     html = film_html(result.trace, puzzle, source, case=case, budget=budget, title=title, values=values, flaws=flaws)
     return Film(puzzle.name, title, html)
+
+
+def _simulated(source: KernelSource, launch: Launch, runner: Runner | None) -> RunResult:
+    if runner is None:
+        from checker.sandbox import Sandbox
+
+        runner = cast(Runner, Sandbox.shared())
+    return next(iter(runner.simulate(source, [launch], SimulateOptions(events=True, state=True))))
 
 
 def _flaws(

@@ -8,9 +8,9 @@ from checker.course import LADDER
 from checker.judge.diagnosis import find_misconception
 from checker.judge.launches import plan, prepare_all
 from checker.judge.outcome import Candidate
+from checker.live.in_process import InProcess
 from checker.misconceptions import bank
 from tests.judge.helpers import cpu_cases, judge
-from tests.judge.local_runner import LocalRunner
 from tests.misconceptions.kernels import correct, problem, rewrites, styles, unseen
 
 pytestmark = [
@@ -32,7 +32,7 @@ ONLY_AIMED = ("grid_of_4096_programs", "packed_rows_of_4096", "first_100_000_col
 
 @pytest.fixture
 def runner(tmp_path):
-    return LocalRunner(tmp_path, compiles=False)
+    return InProcess(tmp_path, compiles=False)
 
 
 def test_wrong_kernels_are_caught_by_their_gate_and_named(puzzle, runner):

@@ -9,9 +9,9 @@ import pytest
 from checker.course import LADDER, PUZZLES
 from checker.judge.launches import cases_of, prepare_all
 from checker.judge.outcome import Candidate
+from checker.live.in_process import InProcess
 from checker.submission.kernel import Config
 from tests.judge.helpers import changed, cpu_cases, judge, solution
-from tests.judge.local_runner import LocalRunner
 from tests.misconceptions.kernels import correct
 
 SOFTMAX = ("flash_attention", "flash_attention_v1", "flash_attention_heads")
@@ -52,7 +52,7 @@ KEPT = {
 
 @pytest.fixture
 def runner(tmp_path):
-    return LocalRunner(tmp_path, compiles=False)
+    return InProcess(tmp_path, compiles=False)
 
 
 def errors(name, source, cases, runner):

@@ -9,9 +9,9 @@ from checker.course import PUZZLES
 from checker.judge.compile_gate import Compilation, by_version
 from checker.judge.launches import plan, prepare_all
 from checker.judge.outcome import Candidate
+from checker.live.in_process import InProcess
 from checker.puzzle import GATES
 from tests.judge.helpers import changed, cpu_cases, judge, solution
-from tests.judge.local_runner import LocalRunner
 
 ROW = PUZZLES["row_softmax"]
 
@@ -20,7 +20,7 @@ WRONG = changed(solution("row_softmax"), "p / l_i", "p / l_i + 0.5")
 SAID = {"status": "compile_error", "message": "no such thing", "raw": "Triton's words", "line": 17}
 
 
-class Refusing(LocalRunner):
+class Refusing(InProcess):
     """Its compiler refuses the requests for which `refuses` holds, with what is SAID, or `more`."""
 
     def __init__(self, directory, refuses=lambda request: False, **more):

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from checker.course import PUZZLES
 from checker.judge.runner import RunResult
+from checker.live.in_process import InProcess
 from checker.misconceptions import bank, quick
 from checker.puzzle import GATES
 from checker.submission.kernel import Config, Piece
 from tests.judge.helpers import changed, judge, solution, written
-from tests.judge.local_runner import LocalRunner
 
 ROW, ADD = PUZZLES["row_softmax"], PUZZLES["vector_add"]
 
@@ -193,7 +193,7 @@ def test_a_kernel_that_prints_is_told_where_to_read_it(runner):
     assert not judge(ROW, solution("row_softmax"), runner).gates[0].warnings
 
 
-class TakesTooLong(LocalRunner):
+class TakesTooLong(InProcess):
     """From the sixth launch of a job on, no launch ends in time."""
 
     def simulate(self, kernel, launches, options):

@@ -10,9 +10,9 @@ import torch
 
 from checker.course import LADDER, PUZZLES
 from checker.judge.launches import GUARD, cases_of, damages, prepare, seed_from, whole
+from checker.live.in_process import copied
 from checker.puzzle import NORMAL
 from tests.judge.helpers import cpu_cases
-from tests.judge.local_runner import copied
 
 ROW = PUZZLES["row_softmax"]
 PADDED = next(c for c in cpu_cases(ROW, "float32") if c.layout == "padded" and c.sizes["M"] >= 3 and c.sizes["N"] > 3)

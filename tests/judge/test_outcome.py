@@ -11,8 +11,8 @@ import pytest
 from checker.course import PUZZLES
 from checker.judge.launches import Prepared, plan, prepare_all
 from checker.judge.outcome import NEAR, Candidate, Outcome
+from checker.live.in_process import InProcess
 from tests.judge.helpers import changed, cpu_cases, solution
-from tests.judge.local_runner import LocalRunner
 
 ROW = PUZZLES["online_softmax"]
 
@@ -30,7 +30,7 @@ def one_by_one(runner, source) -> list[Outcome]:
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory) -> list[Outcome]:
     """The solution in each case by itself."""
-    return one_by_one(LocalRunner(tmp_path_factory.mktemp("alone"), compiles=False), solution("online_softmax"))
+    return one_by_one(InProcess(tmp_path_factory.mktemp("alone"), compiles=False), solution("online_softmax"))
 
 
 def together(outcome: Outcome) -> bool:

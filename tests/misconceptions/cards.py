@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from checker.judge.verdict import Verdict
+from checker.live.in_process import InProcess
 from checker.misconceptions import solution
 from checker.puzzle import Puzzle
 from checker.submission.kernel import KernelSource
 from checker.verbs import film
 from checker.view.card_content import failing_case
-from tests.judge.local_runner import LocalRunner
 
 NAME = re.compile(r"\b[a-z]+_[a-z_]+\b|\b[A-Z]+(?:_[A-Z]+)+\b")
 """What looks like a variable of a kernel; the card's prose has no such words."""
 OF_TRITON = {"padding_option", "boundary_check", "debug_barrier", "max_constancy", "max_contiguous", "multiple_of"}
 
 
-def problem(
-    puzzle: Puzzle, source: KernelSource, verdict: Verdict, runner: LocalRunner, patch: pytest.MonkeyPatch
-) -> str:
+def problem(puzzle: Puzzle, source: KernelSource, verdict: Verdict, runner: InProcess) -> str:
     """What is wrong with the card of a wrong kernel; empty if nothing is."""
     failure, diagnosis = verdict.failure, verdict.diagnosis
     if failure is None:
@@ -43,11 +39,10 @@ def problem(
     case = failing_case(verdict)
     if case is None:
         return "" if verdict.status in ("timeout", "resource_limit") else "no case to film"
-    patch.setattr(film, "Sandbox", type("Local", (), {"shared": staticmethod(lambda: runner)}))
     if verdict.status == "runtime_error":
         return ""  # it stops in its film, too
     try:
-        opened = film.film_at(puzzle, source, case, verdict)
+        opened = film.film_at(puzzle, source, case, verdict, runner)
     except Exception as error:
         return f"no film: {type(error).__name__}: {error}"
     return "" if isinstance(opened, film.Film) else "the film is a card"

@@ -17,11 +17,11 @@ def test_a_state_kept_in_memory_is_not_advised_to_stay_in_a_variable(runner):
     assert "At the first visit" in judge(quick(puzzle), wrong.source, runner, diagnose=False).failure.advice
 
 
-def test_a_maximum_that_starts_at_a_large_negative_number_has_a_film(runner, monkeypatch):
+def test_a_maximum_that_starts_at_a_large_negative_number_has_a_film(runner):
     puzzle = PUZZLES["online_softmax"]
     source = changed(solution(puzzle.name), 'm_i = float("-inf")', "m_i = -1e30")
     source = changed(source, 'tl.where(m_new == float("-inf"), 0.0, m_new)', "m_new")
-    assert problem(puzzle, source, judge(quick(puzzle), source, runner), runner, monkeypatch) == ""
+    assert problem(puzzle, source, judge(quick(puzzle), source, runner), runner) == ""
 
 
 def test_what_the_banks_say_names_only_variables_that_a_learner_has():
@@ -31,11 +31,11 @@ def test_what_the_banks_say_names_only_variables_that_a_learner_has():
             assert not unknown_names(puzzle, wrong.source, text), (puzzle.name, wrong.name)
 
 
-def test_the_cards_of_some_pairs_of_mistakes(runner, monkeypatch):
+def test_the_cards_of_some_pairs_of_mistakes(runner):
     for name in ("vector_add", "row_softmax"):
         puzzle = PUZZLES[name]
         for pair in Random(0).sample(pairs(name), 3):
             kernel = both(*pair)
             assert kernel is not None
             verdict = judge(quick(puzzle, [one.seen_in for one in pair], smallest=2), kernel.source, runner)
-            assert problem(puzzle, kernel.source, verdict, runner, monkeypatch) == "", kernel.name
+            assert problem(puzzle, kernel.source, verdict, runner) == "", kernel.name

@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 
 from checker.course import PUZZLES
+from checker.live.in_process import InProcess
 from checker.puzzle import Launch
 from checker.simulator import simulate
 from tests.judge.helpers import changed, judge, solution
-from tests.judge.local_runner import LocalRunner
 from tests.simulator.launching import kernel_of, line_of
 
 TRUE = [
@@ -61,7 +61,7 @@ def test_a_false_promise_is_found_on_its_line(tmp_path):
 def test_a_promise_that_some_case_breaks_fails_the_memory_gate(tmp_path):
     text = "row = tl.program_id(0).to(tl.int64)"
     source = changed(solution("row_softmax"), text, f"{text}\n    stride_xm = tl.multiple_of(stride_xm, 16)")
-    verdict = judge(PUZZLES["row_softmax"], source, LocalRunner(tmp_path, compiles=False))
+    verdict = judge(PUZZLES["row_softmax"], source, InProcess(tmp_path, compiles=False))
     assert verdict.failure.gate == "memory"
     assert "tl.multiple_of(…, 16)" in verdict.failure.message
     assert "misaligned address" in verdict.failure.message

@@ -15,6 +15,7 @@ from checker.judge.gpu_gate import NOT_VISIBLE, seen_on_gpu
 from checker.judge.launches import GUARD, whole
 from checker.judge.outcome import Candidate
 from checker.judge.runner import RunResult
+from checker.live.in_process import InProcess
 from checker.misconceptions import Misconception, bank, quick
 from checker.misconceptions.pages import PageError
 from checker.puzzle import Launch
@@ -23,7 +24,6 @@ from checker.submission.kernel import KernelSource
 from checker.verbs import mutants
 from checker.verbs.mutants import Row, exit_code, kill_table
 from tests.judge.helpers import solution
-from tests.judge.local_runner import LocalRunner
 
 VECTOR_ADD = PUZZLES["vector_add"]
 SMALL = quick(VECTOR_ADD)
@@ -40,7 +40,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> Sequence[Misconception]:
     return few
 
 
-class Hardware(LocalRunner):
+class Hardware(InProcess):
     """A runner whose GPU is the simulator, with `mark` left in the tensors by every launch."""
 
     def __init__(
@@ -122,7 +122,7 @@ def test_the_gpu_launches_every_kernel_whatever_the_simulator_reported(
 def test_without_a_gpu_the_table_does_not_mention_one(
     tmp_path: Path, few: Sequence[Misconception], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rows = kill_table([SMALL], "cpu", runner=LocalRunner(tmp_path, compiles=False))
+    rows = kill_table([SMALL], "cpu", runner=InProcess(tmp_path, compiles=False))
     assert exit_code(rows) == 0
     mutants.print_kill_table(rows, "cpu")
     printed = capsys.readouterr().out

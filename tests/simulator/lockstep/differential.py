@@ -11,11 +11,11 @@ import numpy as np
 import torch
 
 from checker.judge.launches import plan, prepare_all, whole
+from checker.live.in_process import copied
 from checker.puzzle import Launch, Puzzle
 from checker.simulator import SimulationError, Trace, simulate, simulate_together
 from checker.submission.kernel import KernelSource
 from checker.submission.load import load_kernel
-from tests.judge.local_runner import copied
 
 
 @dataclass

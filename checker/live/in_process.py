@@ -1,4 +1,4 @@
-"""A runner without a sandbox: the same rooms, in the test's own process. Fast, and for kernels we trust."""
+"""A runner without a sandbox: in the caller's own process, for a page in a browser, which is a sandbox itself, and for tests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from checker.submission.kernel import KernelSource
 from checker.submission.load import load_kernel
 
 
-class LocalRunner:
+class InProcess:
     """Compiles and simulates in this process; without `compiles` every compile is taken to have worked."""
 
     def __init__(self, directory: Path, compiles: bool = True) -> None:

@@ -1,0 +1,105 @@
+// Live cells: edit, check, see card and film. Python runs in a worker (live_worker.js); without it the page keeps its own films.
+(() => {
+const cells = [...document.querySelectorAll(".live")];
+if (!cells.length) return;
+const LIMIT = 20_000;  // milliseconds that a kernel may take; the course's take less than two
+const base = new URL(".", document.currentScript.src).href;
+let worker, ready, running, timer;
+
+function start() {
+  ready = false;
+  worker = new Worker(`${base}live_worker.js`, { type: "module" });
+  worker.onmessage = ({ data }) => hear(data);
+  worker.onerror = (event) => hear({ broken: event.message || "the worker did not start" });
+}
+
+function hear(data) {
+  if (data.ready) {
+    ready = true;
+    return running ? send() : say("Python is ready.");
+  }
+  if (data.broken !== undefined) {
+    finish();
+    if (!ready) worker.terminate();
+    console.error(data.broken);
+    const lines = data.broken.trim().split("\n");
+    return say(ready ? `The checker could not do its work: ${lines.at(-1)}` : "Python could not start here, so nothing can be checked. The films play all the same.", true);
+  }
+  const kind = data.card !== undefined ? "card" : "film";
+  show(running, kind, data[kind]);
+  if (kind === "film") { finish(); say("Python is ready."); }
+}
+
+const say = (text, bad) => cells.forEach((cell) => {
+  const line = cell.querySelector("[role=status]");
+  line.textContent = text;
+  line.classList.toggle("bad", !!bad);
+});
+
+function show(cell, kind, html) {
+  const old = cell.querySelector(`.${kind}`), frame = document.createElement("iframe");
+  frame.className = kind;
+  frame.title = kind === "card" ? "The verdict on your kernel" : "The film of your kernel";
+  frame.hidden = !html;
+  frame.onload = () => {
+    const page = frame.contentDocument, fit = () => { frame.style.height = `${page.documentElement.offsetHeight + 48}px`; };
+    follow(frame);
+    new ResizeObserver(fit).observe(page.documentElement);
+    fit();
+  };
+  frame.srcdoc = html;
+  old.replaceWith(frame);
+}
+
+// frames follow the theme that the reader chose on the page
+const follow = (frame) => {
+  const page = frame.contentDocument?.documentElement, { jpThemeLight } = document.body.dataset;
+  if (!page?.querySelector("body")) return;
+  page.style.colorScheme = document.documentElement.style.colorScheme;
+  page.style.background = "none";
+  page.querySelector("body").style.cssText = "margin:12px 0;padding:0;background:none";
+  if (jpThemeLight) page.querySelector("body").dataset.jpThemeLight = jpThemeLight;
+  else delete page.querySelector("body").dataset.jpThemeLight;
+};
+new MutationObserver(() => document.querySelectorAll(".live iframe").forEach(follow)).observe(document.documentElement, { attributeFilter: ["style"] });
+
+function send() {
+  say("Checking …");
+  timer = setTimeout(stop, LIMIT);
+  worker.postMessage({ puzzle: running.dataset.puzzle, text: running.querySelector("textarea").value });
+}
+
+function stop() {
+  worker.terminate();
+  finish();
+  say(`Stopped: the kernel was still running after ${LIMIT / 1000} seconds. Is there a loop that never ends? Python starts anew.`, true);
+  start();
+}
+
+function finish() {
+  clearTimeout(timer);
+  running = undefined;
+  cells.forEach((cell) => { cell.querySelector(".check").disabled = false; });
+}
+
+for (const cell of cells) {
+  const text = cell.querySelector("textarea"), check = cell.querySelector(".check"), given = text.value;
+  text.value = sessionStorage.getItem(`live ${cell.dataset.puzzle}`) ?? given;
+  text.rows = given.split("\n").length + 6;
+  text.oninput = () => sessionStorage.setItem(`live ${cell.dataset.puzzle}`, text.value);
+  text.onkeydown = (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey || event.shiftKey)) { event.preventDefault(); check.click(); }
+    if (event.key !== "Tab" || event.shiftKey) return;
+    event.preventDefault();  // Escape, then Tab leaves the text
+    document.execCommand("insertText", false, "    ");
+  };
+  check.onclick = () => {
+    running = cell;
+    cells.forEach((other) => { other.querySelector(".check").disabled = true; });
+    if (ready) send(); else say("Checking as soon as Python has started …");
+  };
+  cell.querySelector(".reset").onclick = () => { text.value = given; text.oninput(); text.focus(); };
+}
+say("Python starts …");
+start();
+})();

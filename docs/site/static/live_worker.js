@@ -1,0 +1,32 @@
+// Python in the browser: judges what a live cell sends. The page ends it when a kernel runs for too long, and starts another.
+// It answers {ready} once, then {card} and {film} for each {puzzle, text}; {broken} says what Python said when it could not.
+const here = new URL(".", self.location).href;
+async function get(path) {
+  const answer = await fetch(here + path);
+  if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
+  return answer;
+}
+
+async function start() {
+  const { packages } = await (await get("live/files.json")).json();
+  const { loadPyodide } = await import(`${here}live/pyodide.mjs`);
+  const python = await loadPyodide({ indexURL: `${here}live/` });
+  await python.loadPackage(packages.map((name) => `${here}live/${name}`));
+  python.unpackArchive(await (await get("live/course.zip")).arrayBuffer(), "zip", { extractDir: "/course" });
+  python.runPython(await (await get("live_start.py")).text());
+  return python;
+}
+
+const python = start();
+python.then(() => postMessage({ ready: true }), (error) => postMessage({ broken: String(error) }));
+
+onmessage = async ({ data: { puzzle, text } }) => {
+  try {
+    const Cell = (await python).globals.get("Cell"), cell = Cell(puzzle, text);
+    postMessage({ card: cell.card() });
+    postMessage({ film: cell.film() });
+    cell.destroy();
+  } catch (error) {
+    postMessage({ broken: String(error) });
+  }
+};

@@ -1,0 +1,43 @@
+"""Verdicts on the solutions and wrong kernels of the live puzzles, as JSON on standard output: with torch, or with the small one.
+
+``python -m tests.live.verdicts small quick vector_add``: with few cases for each wrong kernel; ``all`` takes minutes.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from checker.live import small_torch
+
+
+def verdicts(few: bool, names: list[str], folder: Path) -> Iterator[tuple[str, Any]]:
+    """By kernel: status, counts of cases, diagnosis, and what each gate says."""
+    from checker.course import PUZZLES
+    from checker.live.in_process import InProcess
+    from checker.misconceptions import bank, quick
+    from tests.judge.helpers import judge, solution
+
+    runner = InProcess(folder)
+    for name in names:
+        kernels = {name: solution(name), **{f"{name}/{wrong.name}": wrong.source for wrong in bank(name)}}
+        for kernel, source in kernels.items():
+            puzzle = quick(PUZZLES[name]) if few else PUZZLES[name]
+            verdict = judge(puzzle, source, runner, hurry=False)
+            gates = [
+                (gate.gate, gate.status, gate.line, gate.case and gate.case.name, gate.message)
+                for gate in verdict.gates
+            ]
+            diagnosis = verdict.diagnosis and (verdict.diagnosis.misconception, verdict.diagnosis.line)
+            yield kernel, (verdict.status, verdict.cases_run, verdict.cases_right, diagnosis, gates)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "small":
+        small_torch.use()
+    with tempfile.TemporaryDirectory() as made:
+        print(json.dumps(dict(verdicts(sys.argv[2] == "quick", sys.argv[3:], Path(made)))))
