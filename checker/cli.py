@@ -247,6 +247,22 @@ def doctor(
     return FAILED if any(check.level == "problem" for check in report) else PASSED
 
 
+@app.verb()
+def lab(
+    folder: Annotated[Path, Argument(metavar="FOLDER", help="where your notebooks and puzzles are")] = Path(
+        "tile-by-tile"
+    ),
+    no_browser: Annotated[bool, Option("--no-browser", help="print the address and open no browser")] = False,
+) -> int:
+    """Copy the notebooks and puzzles that FOLDER lacks, never over yours, and open the first one in JupyterLab.
+
+    Examples: tile-by-tile lab; tile-by-tile lab ~/triton --no-browser
+    """
+    from checker.verbs.folder import lab
+
+    return lab(folder.expanduser().resolve(), browser=not no_browser)
+
+
 # --- any program -------------------------------------------------------------------------------------------------------
 
 

@@ -19,6 +19,9 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 OURS = ".tile-by-tile"
+_CHECKOUT, _INSTALLED = Path(__file__).resolve().parent.parent, Path(__file__).resolve().parent / "material"
+COURSE = _CHECKOUT if (_CHECKOUT / "solutions").is_dir() else _INSTALLED
+"""Where notebooks/, puzzles/ and solutions/ are: in this copy of the course, or inside the installed package (setup.py)."""
 HOME_VARIABLE = "TILE_BY_TILE_HOME"
 """An environment variable with the path of the learner's folder, e.g. on a mounted drive if the machine's own disk is erased."""
 UNWRITABLE = (
@@ -44,8 +47,8 @@ class Workspace:
         return self.root / "puzzles" / f"{puzzle}.py"
 
     def solution_file(self, puzzle: str) -> Path | None:
-        """The course's solution, from this folder or from the copy of the course that `checker` was imported from."""
-        for root in (self.root, Path(__file__).resolve().parent.parent):
+        """The course's solution, from this folder or from the course that `checker` was imported with."""
+        for root in (self.root, COURSE):
             path = root / "solutions" / f"{puzzle}.py"
             if path.is_file():
                 return path

@@ -25,9 +25,9 @@ from checker.puzzle import (
     Tensors,
     Tolerance,
 )
+from checker.workspace import COURSE
 
-ROOT = Path(__file__).resolve().parents[2]
-COURSE, SOLUTIONS = ROOT / "checker" / "course", ROOT / "solutions"
+PUZZLES, SOLUTIONS = Path(__file__).resolve().parents[1] / "course", COURSE / "solutions"
 Numbers = Mapping[str, Any]
 """Sizes, flags and tiles of a launch by name, and the puzzle's own numbers."""
 Times = int | Callable[[Case], int]
@@ -138,7 +138,7 @@ def puzzle(
     - `cases` are tried in addition to those that cover the pairs of `space`.
     """
     path = Path(file).resolve()
-    signature = Signature.read(SOLUTIONS / path.parent.relative_to(COURSE) / f"{path.stem}.py")
+    signature = Signature.read(SOLUTIONS / path.parent.relative_to(PUZZLES) / f"{path.stem}.py")
     unknown = [name for name in (*reads, *writes, *because) if f"{name}_ptr" not in signature.pointers]
     if unknown:
         known = ", ".join(name.removesuffix("_ptr") for name in signature.pointers)

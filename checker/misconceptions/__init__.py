@@ -24,9 +24,10 @@ from checker.course import PUZZLES
 from checker.misconceptions import pages
 from checker.puzzle import DECIDING, Puzzle
 from checker.submission.kernel import KernelSource, Piece
+from checker.workspace import COURSE
 
 ROOT = Path(__file__).parent
-SOLUTIONS = ROOT.parent.parent / "solutions"
+SOLUTIONS = COURSE / "solutions"
 _LABELS = ("Believed", "Instead", "Try", "Gate", "Seen in", "Same as", "Noise", "On a GPU")
 FAR_OFFSETS, SEVERAL_CASES = "offsets past 2³¹", "several cases together"
 SMALLEST = 4

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 from checker.course import LADDER
 from checker.verbs.progress_file import Progress
+from checker.workspace import COURSE
 
-NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
+NOTEBOOKS = COURSE / "notebooks"
 ASKED = re.compile(r'predicted\(\s*"([^"]+)",\s*prediction,')
 LATER = 2  # notebooks
 

@@ -12,8 +12,9 @@ from checker.puzzle import GATES, Puzzle
 from checker.submission.files import MAX_ARCHIVE, Entry, entries, skipped
 from checker.submission.from_path import QUIET, SubmittedKernel
 from checker.submission.reader import Reader
+from checker.workspace import COURSE
 
-FAST = Path(__file__).resolve().parents[2] / "solutions" / "fast"
+FAST = COURSE / "solutions" / "fast"
 """The course's fast kernels. They belong to no puzzle, so this folder is not a submission."""
 
 _UNREADABLE: Mapping[str, Status] = {"syntax": "compile_error", "no_kernel": "not_attempted"}

@@ -2,7 +2,8 @@
 (() => {
 const cells = [...document.querySelectorAll(".live")];
 if (!cells.length) return;
-const LIMIT = 20_000;  // milliseconds that a kernel may take; the course's take less than two
+// milliseconds that a kernel may take; the course's take less than two thousand
+const LIMIT = 20_000;
 const base = new URL(".", document.currentScript.src).href;
 let worker, ready, running, timer;
 
@@ -20,10 +21,11 @@ function hear(data) {
   }
   if (data.broken !== undefined) {
     finish();
-    if (!ready) worker.terminate();
+    if (ready) return say(`The checker could not do its work: ${data.broken.trim().split("\n").at(-1)}`, true);
+    worker.terminate();
+    worker = undefined;
     console.error(data.broken);
-    const lines = data.broken.trim().split("\n");
-    return say(ready ? `The checker could not do its work: ${lines.at(-1)}` : "Python could not start here, so nothing can be checked. The films play all the same.", true);
+    return say("Python could not start here, so nothing can be checked. The films play all the same. Check tries again.", true);
   }
   const kind = data.card !== undefined ? "card" : "film";
   show(running, kind, data[kind]);
@@ -44,6 +46,11 @@ function show(cell, kind, html) {
   frame.onload = () => {
     const page = frame.contentDocument, fit = () => { frame.style.height = `${page.documentElement.offsetHeight + 48}px`; };
     follow(frame);
+    page.querySelectorAll("a[href$='.ipynb']").forEach((link) => {
+      link.href = `notebooks/${link.getAttribute("href").replace(/ipynb$/, "html")}`;
+      link.target = "_parent";
+    });
+    page.querySelectorAll("details.tbt-fold").forEach((fold) => { fold.open = true; });
     new ResizeObserver(fit).observe(page.documentElement);
     fit();
   };
@@ -90,13 +97,15 @@ for (const cell of cells) {
   text.onkeydown = (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey || event.shiftKey)) { event.preventDefault(); check.click(); }
     if (event.key !== "Tab" || event.shiftKey) return;
-    event.preventDefault();  // Escape, then Tab leaves the text
+    event.preventDefault();
     document.execCommand("insertText", false, "    ");
   };
   check.onclick = () => {
     running = cell;
     cells.forEach((other) => { other.querySelector(".check").disabled = true; });
-    if (ready) send(); else say("Checking as soon as Python has started …");
+    if (ready) return send();
+    if (!worker) start();
+    say("Checking as soon as Python has started …");
   };
   cell.querySelector(".reset").onclick = () => { text.value = given; text.oninput(); text.focus(); };
 }
