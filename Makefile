@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 ROOT_FLAG := $(if $(filter 0,$(shell id -u)),--allow-root)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab ready slides workshop test test-all browser companions sync sync-check test-matrix mutants gpu-test speed gradescope nbgrader site lint lock
+.PHONY: help setup lab ready slides workshop test test-all browser companions sync sync-check test-matrix mutants gpu-test speed gradescope nbgrader site release lint lock
 
 help:  ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -61,6 +61,9 @@ nbgrader: setup  ## Make a course for nbgrader: ASSIGNMENT=softmax PUZZLES="row_
 
 site: setup  ## Build the site for people who want to look before they install: .site/html (the first time some minutes)
 	$(RUN) tools/site.py
+
+release: setup  ## Build dist/ and check it in an empty environment; publishes nothing (docs/releasing.md; ARGS=--tag tags the commit)
+	$(RUN) tools/release.py $(ARGS)
 
 lint: setup  ## Check formatting, style, types and spelling
 	$(RUN) -m ruff format --check .

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from checker.sandbox import linux
 from checker.sandbox.limits import CACHE, LANDLOCK, LAYERS, NAMESPACES, OTHER_USER, ROOT, SECCOMP, Limits
+from checker.workspace import COURSE
 
 NOBODY = 65534
 _THREADS = 1024  # RLIMIT_NPROC counts threads as processes; the supervisor counts real ones
@@ -178,7 +179,17 @@ def _readable() -> list[Path]:
     python = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, *sys.path]
     paths = [Path(p) for p in (*_SYSTEM, *python) if p]
     paths += [*(Path("/etc", name) for name in _ETC), *(Path("/dev", name) for name in _DEV)]
-    return [ROOT / "checker", *(p for p in paths if not ROOT.is_relative_to(p.resolve()))]
+    if ROOT == COURSE:
+        return [ROOT / "checker", *(p for p in paths if not ROOT.is_relative_to(p.resolve()))]
+    return [part for path in paths for part in _without(path.resolve(), COURSE)]
+
+
+def _without(path: Path, hidden: Path) -> list[Path]:
+    """A path, or what is left of it if `hidden` lies inside: in an installation that is where all other packages are, too."""
+    if path == hidden:
+        return []
+    inside = hidden.is_relative_to(path) and path.is_dir()
+    return [part for child in path.iterdir() for part in _without(child, hidden)] if inside else [path]
 
 
 def _filter_system_calls(confinement: Confinement) -> None:
