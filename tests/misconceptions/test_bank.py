@@ -8,11 +8,11 @@ import pytest
 
 from checker.course import LADDER, PUZZLES
 from checker.course.families import reaching
+from checker.live.in_process import InProcess
 from checker.misconceptions import ROOT, _all, bank, quick, refused
 from checker.puzzle import CPU, Case
 from checker.submission.rules import is_untouched, violations
 from tests.judge.helpers import changed, cpu_cases, judge, solution, written
-from tests.judge.local_runner import LocalRunner
 from tests.misconceptions.kernels import problem
 
 BANKS = [puzzle for puzzle in LADDER if bank(puzzle.name)]
@@ -51,10 +51,10 @@ def test_only_the_front_end_stops_some_wrong_kernels(tmp_path):
     every = [(puzzle, wrong) for puzzle in BANKS for wrong in refused(puzzle.name)]
     assert len(every) >= 5
     for puzzle, wrong in every:
-        verdict = judge(puzzle, wrong.source, LocalRunner(tmp_path))
+        verdict = judge(puzzle, wrong.source, InProcess(tmp_path))
         assert (verdict.failure.gate, verdict.status) == ("compile", "compile_error"), wrong.name
         few = quick(puzzle, [])
-        assert judge(few, wrong.source, LocalRunner(tmp_path, compiles=False)).passed, wrong.name
+        assert judge(few, wrong.source, InProcess(tmp_path, compiles=False)).passed, wrong.name
 
 
 def test_without_the_solutions_the_bank_is_empty(monkeypatch, tmp_path):
