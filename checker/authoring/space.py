@@ -72,14 +72,23 @@ def prime_below(n: int, block: int = 1) -> int:
 def length(full: int, block: int, remainder: str | float, *, off_edges: bool = True) -> int:
     """A length in tiles of `block`, which hold `full` together, with the last tile as full as `remainder` says.
 
-    "none" fills it, "one" and "all but one" count its elements, "prime" is a prime length (with `off_edges` none that leaves one
+    "none" fills it, "half" half of it, "one" and "all but one" count its elements, "prime" is a prime length (with `off_edges` none that leaves one
     element or all but one). "short" is less than one tile, "alone" a single element. A number below 1 is the share that is missing.
     """
     if not isinstance(remainder, str):
         return full - int(remainder * block)
-    lengths = {"none": full, "one": full - block + 1, "all but one": full - 1, "short": block // 2 + 1, "alone": 1}
+    lengths = {
+        "none": full,
+        "half": full - block // 2,
+        "one": full - block + 1,
+        "all but one": full - 1,
+        "short": block // 2 + 1,
+        "alone": 1,
+    }
     return lengths.get(remainder) or prime_below(full - 1, block if off_edges else 1)
 
 
 ANY_REMAINDER = tuple(i / 64 for i in range(64))
 """For `Space.wider`: shares of the last tile that are missing."""
+ROUND = ("half",)
+"""For `Space.once`, with tiles of at least 32: 16 divides a length and its tile does not, so no mask may depend on `N % 16`."""

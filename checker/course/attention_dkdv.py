@@ -87,6 +87,7 @@ PUZZLE = gradient(
         1  1    1     37      53    16   16       16       vanishing_tile
         1  1    1     661     3     16   16       16       many_small      float16   -           -                   more terms than a sum in 16 bits can hold
         1  1    1     661     3     32   16       16       many_small      bfloat16
+        1  40   1     3       5     16   16       16       many_small      bfloat16  -           -                   heads added up in the keys' type
         1  4    2     3       2     128  16       64       positive        bfloat16  -           SCALE=0.75
         2  6    2     1       1     32   64       32       -               bfloat16  strided
     """),

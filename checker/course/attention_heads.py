@@ -21,6 +21,7 @@ from checker.course.attention import (
     SCORE_CASES,
     SMALL_CASES,
     STATISTICS,
+    TALL_CASES,
     Moved,
     attention,
     attention_space,
@@ -368,9 +369,10 @@ heads_table = partial(attention_table, flags=FLAGS)
 
 
 def small_cases(sizes: Callable[[Case], Mapping[str, int]], flags: Mapping[str, Scalar]) -> tuple[Case, ...]:
-    """`SMALL_CASES` with these `sizes` and `flags`, all of them causal."""
+    """`SMALL_CASES` and `TALL_CASES` with these `sizes` and `flags`, all of them causal."""
     return tuple(
-        replace(case, sizes={**sizes(case), **case.sizes}, flags={"IS_CAUSAL": True, **flags}) for case in SMALL_CASES
+        replace(case, sizes={**sizes(case), **case.sizes}, flags={"IS_CAUSAL": True, **flags})
+        for case in (*SMALL_CASES, *TALL_CASES)
     )
 
 

@@ -79,7 +79,7 @@ def short(x: Tokens, case: Case) -> Tokens:
     return x
 
 
-ENDS = {"float32": 80, "float16": 15, "bfloat16": 80}
+ENDS = {"float32": 80, "float16": 16, "bfloat16": 80}
 """Exponents of the largest queries or keys beside tiny ones: no element reaches 2 to this power."""
 
 

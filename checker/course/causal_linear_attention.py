@@ -68,6 +68,7 @@ PUZZLE = causal(
             "tokens": (3, 5, 8, 11, 12, 17, 19, 23, 31, 33),
             "heads": ((3, 11), (1, 4)),
             "block": (64,),
+            "values": (0.5,),
         },
         wider={"tokens": range(1, 15), "block": (16, 32, 64), "values": ANY_COLUMNS},
         largest=({"tokens": 163, "heads": (1, 1), "d": 128, "values": 1.0, "family": values.signs},),

@@ -329,6 +329,7 @@ def chunk_space(past: Sequence[int | None], weights: bool = True) -> Space:
             "remainder": SWEPT,
             "heads": ((3, 11),),
             "tile": ((256, 16), (32, 64)),
+            "values": (0.5,),
         },
         wider={"tile": ((16, 16), (32, 32), (64, 16), (32, 64)), "values": ANY_COLUMNS, "remainder": ANY_REMAINDER},
         largest=(

@@ -136,7 +136,7 @@ PUZZLE = puzzle(
         once={
             "family": (dwarfing, huge),
             "chunks": (70, 17, 3, 4, 7, 8, 9, 13),
-            "numbers": tuple(i / 16 for i in (5, 9, 11, 18, 21, 27, 43, 50)),
+            "numbers": (1.5, *(i / 16 for i in (5, 9, 11, 18, 21, 27, 43, 50))),
             "groups": (37,),
             "block": (32, 128),
         },

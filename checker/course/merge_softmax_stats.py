@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from checker.authoring import Row, Space, puzzle
-from checker.authoring.space import prime_below
+from checker.authoring.space import ROUND, prime_below
 from checker.course.diagrams import flowing
 from checker.course.families import (
     BUILT,
@@ -60,7 +60,13 @@ def reference(case: Case, inputs: Tensors) -> Tensors:
 
 def from_row(row: Row) -> Case:
     block = row["block"]
-    splits = {"all": block, "more than half": block // 2 + 1, "all but one": block - 1, "one": 1}.get(row["splits"])
+    splits = {
+        "all": block,
+        "more than half": block // 2 + 1,
+        "half": block // 2,
+        "all but one": block - 1,
+        "one": 1,
+    }.get(row["splits"])
     splits = splits or prime_below(block - 1)
     n = {"full": 4 * splits, "ragged": 4 * splits - 1, "some empty": max(splits - 2, 1)}[row["parts"]]
     sizes = {"M": row["rows"], "N": n, "SPLITS": splits}
@@ -91,7 +97,11 @@ PUZZLE = puzzle(
             "layout": LAYOUTS,
         },
         from_row,
-        lambda row: row["family"] not in BUILT or (row["rows"] >= 9 and row["layout"] != "repeated"),
+        lambda row: (
+            (row["family"] not in BUILT or (row["rows"] >= 9 and row["layout"] != "repeated"))
+            and (row["splits"] != "half" or row["block"] >= 32)
+        ),
+        once={"splits": ROUND},
         wider={"rows": range(1, 13), "block": (8, 32, 128, 256)},
         largest=({"rows": 76, "block": 2048, "splits": "all but one", "parts": "ragged"},),
     ),

@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 
 from checker.authoring import Row, Space, cdiv
-from checker.authoring.space import ANY_REMAINDER, length
+from checker.authoring.space import ANY_REMAINDER, ROUND, length
 from checker.course import attention
 from checker.course import attention_values as values
 from checker.course.attention import DOMAIN, KEPT, REMAINDERS, attention_table, flash, in_rows
@@ -88,6 +88,8 @@ PUZZLE = flash(
             "scale": (0.3, 0.0),
         },
         from_row,
+        lambda row: "half" not in (row["queries"], row["keys"]) or row["tile"] != (16, 16),
+        once={"queries": ROUND, "keys": ROUND},
         wider={"tiles": range(1, 6), "queries": ANY_REMAINDER, "keys": ANY_REMAINDER, "scale": (0.05, 0.41, 0.9, 0.0)},
         largest=({"tiles": 20, "tile": (32, 128), "d": 16},),
     ),

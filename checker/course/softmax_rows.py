@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from checker.authoring import Row, Space, cdiv, puzzle, table
-from checker.authoring.space import ANY_REMAINDER, length, prime_below
+from checker.authoring.space import ANY_REMAINDER, ROUND, length, prime_below
 from checker.course import families as rows_of
 from checker.course.diagrams import ONLINE
 from checker.course.families import BUILT, FAMILIES, rows
@@ -187,9 +187,10 @@ def row_space(
         lambda row: (
             (row["family"] != rows_of.spike or row["dtype"] != "float32")
             and (row["family"] not in BUILT or (row["rows"] >= rows[0] and row["layout"] != "repeated"))
-            and (row["tile"][-1] > 2 or row["remainder"] not in ("prime", "all but one", "short"))
+            and row["tile"][-1] >= {"prime": 4, "all but one": 4, "short": 4, "half": 32}.get(row["remainder"], 1)
             and (row["tile"][-1] < 1024 or row["rows"] < MANY_ROWS)
         ),
+        once={"remainder": ROUND},
         wider={"tile": wider, "rows": range(1, 13), "remainder": ANY_REMAINDER},
         largest=(largest,),
     )

@@ -35,6 +35,7 @@ PUZZLE = puzzle(
     cases=rows_table("""
         M        N     BLOCK_M  BLOCK_N  values  dtype     layout  on
         5        3     2        4
+        48       5     32       8
         70_001   37    32       64       -       -         -       gpu
         4099     781   4        1024     large   float16   padded  gpu
         1031     1000  8        1024     -       bfloat16  padded  gpu

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from checker.authoring import Row, Space, cdiv, puzzle, table
-from checker.authoring.space import ANY_REMAINDER, length
+from checker.authoring.space import ANY_REMAINDER, ROUND, length
 from checker.course.diagrams import flowing
 from checker.course.families import FAMILIES, constant, large, rows, zeros
 from checker.course.tensors import AWKWARD, stored
@@ -47,7 +47,8 @@ PUZZLE = puzzle(
             "family": (NORMAL, large, constant, zeros),
         },
         from_row,
-        lambda row: row["block"] > 2 or row["last"] not in ("prime", "all but one"),
+        lambda row: row["block"] >= {"prime": 16, "all but one": 16, "half": 32}.get(row["last"], 2),
+        once={"last": ROUND},
         wider={"tiles": range(1, 10), "last": ANY_REMAINDER, "block": (2, 4, 8, 32, 128, 512, 2048)},
         largest=({"tiles": 80, "block": 4096},),
     ),
