@@ -393,6 +393,7 @@ FORWARD_CASES = (
         1  1    1     5     61      16   16       16       lowest_scores         -         -           IS_CAUSAL  cpu
         1  1    1     5     61      16   16       16       lowest_scores         -         -           SCALE=0.03125  cpu  products below -1e30 (unscaled_floor)
         1  1    1     5     613     16   16       16       creeping_scores
+        1  1    1     5     2081    16   16       16       rising_slowly         float16   -           -          -    small rises without a rescale
         1  1    1     21    85      16   16       16       nearly_level          bfloat16  -           IS_CAUSAL
         1  1    1     50    40      16   64       16       -                     -         -           IS_CAUSAL  -    in one tile, one query sees nothing and another sees two tiles
         2  4    2     21    37      16   16       16       -                     -         roomy

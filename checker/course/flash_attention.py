@@ -72,6 +72,7 @@ PUZZLE = flash(
         1     15      128  32       16       large                 bfloat16
         5     1       16   16       16       extreme_scores
         5     613     16   16       16       creeping_scores
+        5     2081    16   16       16       rising_slowly         float16   -       -          -    small rises without a rescale
         5     2081    16   16       16       rising_slowly         bfloat16  -       -          -    a factor rounded to 16 bits (rounded_factor)
         65    16      64   128      128      score_pairs_in_sight  -         padded  -          -    tiles larger than any in the space
         21    83      16   16       16       -                     -         repeated keys

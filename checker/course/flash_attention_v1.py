@@ -176,6 +176,7 @@ PUZZLE = flash(
         1    5    40_003  16   16       256      score_pairs_in_sight  -         -            -          -     -    more keys than 16 bits can count
         5    37   71      16   16       16       large                 bfloat16  padded
         1    5    597     16   16       16       creeping_scores
+        1    5    2081    16   16       16       rising_slowly         float16   -            -          -     -    small rises without a rescale
         1    5    2081    16   16       16       rising_slowly         bfloat16  -            -          -     -    a factor rounded to 16 bits (rounded_factor)
         3    65   16      64   128      128      score_pairs_in_sight  -         padded       -            -     -    tiles larger than any in the space
         64   258  259     64   64       32       score_pairs_in_sight  -         -            -          -     gpu

@@ -211,6 +211,7 @@ COVERED = (values.contributions, values.growing, values.signs, values.hot, value
 ONCE = (
     *(NORMAL, values.constant, values.warm, values.freezing, values.faint, values.frozen, values.half_frozen),
     *(values.huge, values.one_way, values.short_keys, values.steep, values.dwarfing, values.outlier, values.halfway),
+    values.uneven,
 )
 """The families that need one case each."""
 NOT_FLOAT16: dict[str, tuple[object, ...]] = {"dtype": ("float32", "bfloat16")}
@@ -227,6 +228,7 @@ NEEDS: dict[Family, dict[str, tuple[object, ...]]] = {
     values.steep: {**NOT_FLOAT16, "power": (0,)},
     values.dwarfing: {**NOT_FLOAT16, "power": (0,)},
     values.huge: {"dtype": ("float32",), "power": (0,)},
+    values.uneven: ALONE,
     values.one_way: ALONE,
     values.outlier: {"dtype": ("float16",), **ALONE},
     values.heavy: {"dtype": ("float16",), **ALONE},
@@ -272,7 +274,7 @@ def columns(share: str | float, block: int) -> int:
 def sensible(row: Row) -> bool:
     """False for combinations that cannot show what their family is for. Raises KeyError while it cannot tell."""
     family = row["family"]
-    if family == values.contributions and row["remainder"] in ("short", "alone", *SWEPT):
+    if family in (values.contributions, values.uneven) and row["remainder"] in ("short", "alone", *SWEPT):
         return False
     if family in (values.outlier, values.halfway, values.dwarfing) and row["remainder"] in ("alone", *range(16)):
         return False

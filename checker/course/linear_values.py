@@ -273,6 +273,14 @@ def steep(x: Tokens, case: Case) -> Tokens:
     return x
 
 
+@family("one small feature beside large ones, and queries that need only the small one", "one small feature")
+def uneven(x: Tokens, case: Case) -> Tokens:
+    """A state rounded to 16 bits of one scale loses the row of the small feature."""
+    x.q[..., 1:], x.k[..., 1:] = -30.0, 1000.0
+    x.q[..., 0], x.k[..., 0] = 8.0, -9.0 + 0.1 * x.k[..., 0]
+    return x
+
+
 @family("one number that dwarfs all others", "one number that dwarfs all others")
 def dwarfing(x: Tokens, case: Case) -> Tokens:
     """No query asks for the feature that dwarfs the others."""
