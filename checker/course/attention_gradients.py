@@ -18,13 +18,14 @@ import torch
 
 from checker.authoring import Space, family, table
 from checker.course import attention_values as values
-from checker.course.attention import SCORES, attention
+from checker.course.attention import SCORES, TALL_CASES, attention, extended
 from checker.course.attention import TOLERANCE as OUTPUT_TOLERANCE
 from checker.course.attention_heads import (
     ANY_STRIDES,
     FLAGS,
     HEADS_DOMAIN,
     HEADS_FACTORS,
+    ONE_HEAD,
     SMALL_LENGTHS,
     heads,
     heads_space,
@@ -277,7 +278,11 @@ def turned(cases: Iterable[Case]) -> tuple[Case, ...]:
     return tuple(turn(case) for case in cases)
 
 
-GRADIENT_CASES = SMALL_LENGTHS + gradient_table("""
+TALL = extended(TALL_CASES, ONE_HEAD, {**FLAGS, "IS_CAUSAL": True})
+GRADIENT_CASES = (
+    SMALL_LENGTHS
+    + TALL
+    + gradient_table("""
         B  H_Q  H_KV  N_Q   N_KV  D    BLOCK_M  BLOCK_N  values     dtype     layout      flags               on     why
         1  3    3     5     23    16   16       16
         2  2    1     21    83    16   16       16       rare_keys  -         strided     IS_CAUSAL RAGGED=1
@@ -298,6 +303,7 @@ GRADIENT_CASES = SMALL_LENGTHS + gradient_table("""
         2  8    8     631   577   64   64       64       -          float16   transposed  IS_CAUSAL           timed
         1  8    2     1024  1024  128  64       64       -          bfloat16  -           IS_CAUSAL           timed
 """)
+)
 """Cases that matter in their own right to both kernels."""
 LONG_LOOPS = gradient_table("""
         B  H_Q  H_KV  N_Q     N_KV  D    BLOCK_M  BLOCK_N  values    dtype     layout      flags               on     why

@@ -369,16 +369,16 @@ heads_table = partial(attention_table, flags=FLAGS)
 
 
 def small_cases(sizes: Callable[[Case], Mapping[str, int]], flags: Mapping[str, Scalar]) -> tuple[Case, ...]:
-    """`SMALL_CASES` and `TALL_CASES` with these `sizes` and `flags`, all of them causal."""
+    """`SMALL_CASES` with these `sizes` and `flags`, all of them causal."""
     return tuple(
-        replace(case, sizes={**sizes(case), **case.sizes}, flags={"IS_CAUSAL": True, **flags})
-        for case in (*SMALL_CASES, *TALL_CASES)
+        replace(case, sizes={**sizes(case), **case.sizes}, flags={"IS_CAUSAL": True, **flags}) for case in SMALL_CASES
     )
 
 
 SMALL_LENGTHS = small_cases(lambda case: {**ONE_HEAD, "B": case.sizes["N_KV"] + 1}, {"RAGGED": 3})
 """Each number of keys with every length from 0 on."""
 FORWARD_CASES = (
+    *extended(TALL_CASES, ONE_HEAD, {"IS_CAUSAL": True}),
     *extended(SCORE_CASES, ONE_HEAD, {"IS_CAUSAL": False}),
     *attention_table(
         """
