@@ -131,6 +131,6 @@ def test_drawn_cases_go_beyond_the_known_ones_and_small_cases_come_first(puzzle:
     for seed in range(3):
         *_, last = puzzle.drawn(Random(seed))
         assert any(last.sizes[size] > max(case.sizes[size] for case in known) for size in last.sizes), seed
-    # cases are in the order of their work, and the gradients' third has little, but 8 heads of 128 in six or seven tensors
-    most = 60_000 if "do_ptr" in puzzle.parameters else 20_000
+    # cases are in the order of their work: the second may have five batches, and the gradients' third 8 heads of 128 in seven tensors
+    most = 60_000 if "do_ptr" in puzzle.parameters else 21_000
     assert max(sum(tensor.numel() for tensor in puzzle.make(case).values()) for case in known[:3]) < most
