@@ -59,7 +59,9 @@ class _Growth:
         tiles = [n for n in meta.values() if isinstance(n, int)]
         if tile_name := factors.tile_of(name, self.near.case.meta):
             tile = self.near.case.meta[tile_name]
-            first = 1 + tile if 2 * tile < _STEP else 1  # the last program has an odd number, which float32 rounds, too
+            first = (tile if 2 * tile < _STEP else 0) + _in_last_tile(
+                tile
+            )  # the last program has an odd number, which float32 rounds, too
             possible = [*self._tries({**sizes, name: first}, name, math.lcm(_STEP, *(n for n in tiles if n > 0)))]
         else:
             possible = [*self._tries(sizes, name, sizes[name])]
@@ -162,11 +164,16 @@ def _near(puzzle: Puzzle, prepared: Sequence[Prepared], free: Sequence[str], fla
     case = replace(base.case, family=NORMAL, layout="contiguous")
     for name in free:
         tile = case.meta.get(factors.tile_of(name, case.meta) or "", 0)
-        size = 2 * tile + 1 if tile else 1 if flags and name == free[0] else _TILES
+        size = 2 * tile + _in_last_tile(tile) if tile else 1 if flags and name == free[0] else _TILES
         tried = replace(case, sizes={**case.sizes, name: size})
         if all(holds(tried) for holds in puzzle.domain.related.values()):
             case = tried
     return prepare_all(puzzle, [(case, base.config)])[0]
+
+
+def _in_last_tile(tile: int) -> int:
+    """Three elements, if the tile is not full with them: a mask may take one for another."""
+    return max(1, min(3, tile - 1))
 
 
 def _larger(near: Prepared, sizes: Mapping[str, int], launch: Launch) -> Larger:

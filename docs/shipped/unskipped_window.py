@@ -11,9 +11,10 @@ import triton.language as tl
 
 @triton.jit
 def window_mean_kernel(x_ptr, mean_ptr, WINDOW, BLOCK_M: tl.constexpr):
-    offs_m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    start_m = tl.program_id(0).to(tl.int64) * BLOCK_M
+    offs_m = start_m + tl.arange(0, BLOCK_M)
     total = tl.zeros((BLOCK_M,), dtype=tl.float32)
-    for start in range(0, (tl.program_id(0) + 1) * BLOCK_M, BLOCK_M):  # wrong
+    for start in range(0, start_m + BLOCK_M, BLOCK_M):  # wrong
         offs_n = start + tl.arange(0, BLOCK_M)
         ago = offs_m[:, None] - offs_n[None, :]
         x = tl.load(x_ptr + offs_n)
