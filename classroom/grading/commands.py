@@ -48,7 +48,7 @@ GradeBook = Annotated[
 ]
 Column = Annotated[str, Option(metavar="NAME", help="the column in Canvas's grade book")]
 Anonymous = Annotated[bool, Option("--anonymous", help="leave out every name")]
-Films = Annotated[bool, Option("--films", help="add a film of the smallest case that each wrong kernel fails")]
+Films = Annotated[bool, Option("--films", help="add a film of a plain case that each wrong kernel fails")]
 
 
 def all_stages(
