@@ -45,8 +45,8 @@ LINKED = ("puzzles/*.py", "solutions/*.py", "docs/shipped/*.py")
 """Files that pages link to; a click downloads them."""
 FRONT = LADDER[3].name
 """The puzzle whose film plays on the front page: the first that keeps a state."""
-LIVE = ("vector_add", "row_softmax")
-"""The puzzles that readers can solve in the page itself."""
+LIVE = tuple(puzzle.name for puzzle in LADDER[:2])
+"""The puzzles that readers can solve in the page itself, which `checker.live` serves: the first two."""
 PYODIDE = FOLDER / "pyodide"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 FIGURE = re.compile(r"data:image/svg\+xml;base64,([\w+/=]+)")

@@ -136,7 +136,7 @@ PUZZLE = puzzle(
         once={
             "family": (dwarfing, huge),
             "chunks": (70, 17, 3, 4, 7, 8, 9, 13),
-            "numbers": (1.5, *(i / 16 for i in (5, 9, 11, 18, 21, 27, 43, 50))),
+            "numbers": tuple(i / 16 for i in (5, 9, 11, 18, 21, 27, 43, 50)),
             "groups": (37,),
             "block": (32, 128),
         },
@@ -153,6 +153,7 @@ PUZZLE = puzzle(
         """
         G     N_CHUNKS  SIZE    BLOCK_SIZE  values         on   why
         2     531       7       8           -              -    more chunks than a fixed limit would allow
+        2     3         48      32          -              -    16 divides SIZE, a tile does not
         1     4         13      8           dwarfing       -    a start that its own chunk dwarfs (start_by_subtraction)
         1     1         65_536  256         -              gpu
         4     1024      4096    128         -              gpu  the states of 65,536 tokens of four heads, in chunks of 64

@@ -207,7 +207,8 @@ def _watch(channel: Channel, folder: Path, number: int, task: Task, memory: int 
         return nullcontext()
 
     def stop(excess: Excess, line: int | None) -> None:
-        channel.send(LaunchReport(number, excess, _TOO_MUCH_MEMORY, line=line, seconds=task.seconds))
+        message = _TOO_MUCH_MEMORY if excess == "resource_limit" else ""
+        channel.send(LaunchReport(number, excess, message, line=line, seconds=task.seconds))
 
     return Watch(stop, folder, task.seconds, by_clock=task.gpu, memory=memory)
 

@@ -140,9 +140,10 @@ def marks(folder: Any, *statements: str, constant: str = "", puzzle: str = "row_
 @pytest.mark.parametrize(
     ("exemption", "exempt", "marked"),
     [
-        ("bounds", ["y = x + tl.minimum(N, 99)"], ["y = x + tl.minimum(stride, 99)"]),
-        ("bounds", ["n = N * 2", "y = x + tl.maximum(n, 9)"], ["n = stride * 2", "y = x + tl.maximum(n, 9)"]),
-        ("bounds", ["y = x + tl.minimum(N, 99)"], ["y = tl.minimum(x, 99.0)"]),
+        ("bounds", ["y = x + tl.minimum(N, N + N)"], ["y = x + tl.minimum(stride, stride + N)"]),
+        ("bounds", ["n = N + N", "y = x + tl.maximum(n, 1)"], ["n = N + N", "y = x + tl.maximum(n, 9)"]),
+        ("bounds", ["y = x + tl.minimum(N, N + N)"], ["y = x + tl.minimum(N, 99)"]),
+        ("bounds", ["y = x + tl.minimum(N, N + N)"], ["y = tl.minimum(x, 99.0)"]),
         ("signs", ["y = tl.where(offs >= 0, x, 0.0)"], ["y = tl.where(offs > -1, x, 0.0)"]),
         ("signs", ["if N > 0:", "    y = x + 1"], ["if stride > 0:", "    y = x + 1"]),
         ("signs", ["if 0 < N:", "    y = x + 1"], ["if N != 0:", "    y = x + 1"]),

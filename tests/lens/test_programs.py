@@ -106,7 +106,7 @@ def test_the_last_program_runs_even_if_time_is_short(tmp_path: Path) -> None:
 
 
 def test_a_loop_without_end_ends_with_the_time(tmp_path: Path) -> None:
-    text = "@triton.jit\ndef kernel(x_ptr):\n    n = tl.program_id(0)\n    while n < 2:\n        n *= 1\n    tl.store(x_ptr, 1.0)\n"
+    text = "@triton.jit\ndef kernel(x_ptr):\n    n = tl.program_id(0)\n    while n < 2:\n        n -= 1\n    tl.store(x_ptr, 1.0)\n"
     kernel, x = loaded(tmp_path, HEAD + text), torch.zeros(1)
     with lens(seconds=1, quiet=True) as report:
         kernel[(3,)](x)

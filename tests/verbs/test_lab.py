@@ -104,7 +104,7 @@ class TestFilms:
         films({"chunked_softmax/chunk_local_max": sizes, "online_softmax": sizes}, together=True)
         (html,) = outputs
         assert 'class="tbt-linked"' in html
-        assert html.count('class="tbt-film"') == 2
+        assert html.count('class="tbt-film') == 2
         assert html.count('class="verdict"') == 1, "the mistake does not pass"
         with pytest.raises(
             UsageError, match=r"no wrong kernel called nothing_wrong. Its wrong kernels are .*chunk_local_max"
