@@ -26,14 +26,14 @@ PRIMARY = "A100"
 _MOST_VARIANTS = 10
 _KERNELS_OWN = ("passed", "compile_error", "timeout", "resource_limit")
 _DROPPED = (
-    "Block pointers are gone since Triton 3.8, so this kernel does not compile there. Use tl.make_tensor_descriptor, or pointers "
+    "Triton 3.8 removed block pointers, so this kernel does not compile there. Use tl.make_tensor_descriptor, or pointers "
     "with a mask."
 )
 _CHAINED = (
     "Two comparisons at once need Triton 3.9 or newer, so this kernel does not compile with an older one, such as Colab's. Write each "
     "in parentheses, with & between them."
 )
-FRONT_END = "Triton's front end takes it. This machine has no Triton compiler, so no machine code is made."
+FRONT_END = "Triton's front end accepts it. This machine has no Triton compiler, so no machine code is made."
 _NAMES = {capability: name for name, capability in TARGETS.items()}
 
 
@@ -199,7 +199,7 @@ def _passed(source: KernelSource, compilation: Compilation) -> GateResult:
     if not made:
         message = "Triton's front end accepts it; machine code is made once the kernel is right."
     elif compilation.here:
-        message = f"Compiles for the GPU here, {gpu_name(compilation.here)}; it was tried for no other."
+        message = f"Compiles for the GPU here, {gpu_name(compilation.here)}; no other GPU was tried."
     else:
         message = f"Compiles for {_names(made)}."
         if others := accepted - made:
@@ -256,7 +256,7 @@ _ADVICE = {
     "loop_type": "Write down the shape of the variable after one iteration of the loop, and start with a tile of that shape.",
     "dtype": "Convert both sides to one type first, e.g. `.to(tl.float32)` right after the load.",
     "condition": "A program works on all lanes of a tile at once: a mask says which of them take part.",
-    "pointer": "For each pointer in the line, ask: do I mean the address, or the number that lies there? `tl.load` fetches the number.",
+    "pointer": "For each pointer in the line, ask: do I mean the address, or the number stored there? `tl.load` fetches the number.",
     "undefined_name": "Every name must be a parameter, a variable assigned above, or live in `tl`.",
     "unsupported_syntax": "The body of a kernel is a small part of Python: assignments, `for`, `while`, `if`, and calls into `tl`.",
     "shape": "Write the shape of each tile beside its line; sides that meet must be equal or 1. `[:, None]` and `[None, :]` add a side.",

@@ -182,11 +182,11 @@ def _is_loop(one: OneSided) -> bool:
 EXEMPTIONS = (
     Exemption(
         "bounds",
-        "The smaller or larger of two integers is the bound of a loop or an index that is kept inside; which of them it is follows from "
-        "the shape alone. Not if one has a stride in it, or is a number of the kernel's own.",
+        "The smaller or larger of two integers is the bound of a loop or an index that is kept inside; which of them it is depends only on "
+        "the shape. This does not hold if one involves a stride or is a number of the kernel's own.",
         _is_bound,
     ),
-    Exemption("signs", "Sizes and indices are not negative, and nothing is wrong with saying so.", _is_sign),
+    Exemption("signs", "Sizes and indices are not negative, and a kernel may say so.", _is_sign),
     Exemption(
         "whole axis",
         "`tl.arange(0, D) < D` holds whatever the kernel is given: a mask for an axis that always fills its tile.",
@@ -194,7 +194,7 @@ EXEMPTIONS = (
     ),
     Exemption(
         "masked",
-        "Only -inf means masked. To look for it is right, whether or not a puzzle has rows of nothing else.",
+        "Only -inf means masked, so a kernel may look for it, whether or not a puzzle has rows of nothing else.",
         _is_masked,
     ),
     Exemption(
@@ -203,7 +203,7 @@ EXEMPTIONS = (
         "kernels hide keys.",
         _is_lowest,
     ),
-    Exemption("loops", "How often a loop turns follows from the shape.", _is_loop),
+    Exemption("loops", "The shape decides how often a loop runs.", _is_loop),
 )
 """Besides, the simulator records no promises (`tl.assume`, assertions) and no casts to signed integers or floats of 32 bits or more,
 which lose rounding errors and nothing else."""

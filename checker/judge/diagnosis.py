@@ -40,9 +40,7 @@ from checker.submission.kernel import KernelSource
 DRAWS, DRAWN_CASES = 3, 8
 """This many draws, and this many of their smallest cases, tell apart kernels that agree on all cases of the puzzle."""
 NONE_KNOWN = Diagnosis(None)
-AND_MORE = (
-    "That is so with ordinary numbers. In harder cases something else is wrong, too: fix this first, then check again."
-)
+AND_MORE = "This explains the failure with ordinary numbers. In harder cases something else is wrong, too: fix this first, then check again."
 FAILING_CASES, PASSING_CASES = 8, 4
 """This many cases, besides the further ones, decide between pairs of mistakes, which take longer to run than single ones."""
 ENOUGH = 3

@@ -15,7 +15,7 @@ CHECK_STRIDES = (
 )
 """Advice for lanes that leave a tensor in spite of a mask: a wrong stride leads out of it whatever the mask says."""
 
-_ZERO_TODAY = " On a GPU they hold 0 today, because the machine code that Triton builds clears the register first. Nothing promises that."
+_ZERO_TODAY = " On a GPU they hold 0 today, because the machine code that Triton builds clears the register first. Nothing guarantees that."
 """Masked lanes without `other`: why a learner may have seen right numbers."""
 
 _KEEP_INSIDE = {
@@ -119,7 +119,7 @@ class _Wording:
     def out_of_bounds_load(self) -> tuple[str, str, str]:
         return (
             self.out_of_bounds("reads"),
-            "The values came out right all the same, but on a GPU such a load brings whatever lies there, or ends the launch.",
+            "The values came out right in the simulator, but on a GPU such a load returns whatever is stored there, or the launch fails.",
             _KEEP_INSIDE[self.finding.guard]
             if self.finding.guard
             else "Mask the load: lanes whose index is not below the size must be switched off. For the last tile, write down which lanes those are.",
@@ -156,7 +156,7 @@ class _Wording:
     def race_in_store(self) -> tuple[str, str, str]:
         return (
             f"Two lanes of one store write the same element of {self.tensor}{self.example}{self.where}",
-            "The lanes of a store write at the same time, so which value stays is chance.",
+            "The lanes of a store write at the same time, so chance decides which value stays.",
             "Within one program, each lane that is switched on must own an element. Write down the offsets of that store for a small tile: which of them are equal?",
         )
 
@@ -188,8 +188,8 @@ class _Wording:
         who = self.who(self.finding.program, "a program")
         return (
             f"The promise {said}{self.where}, is not true: {truth}, in {who}",
-            "The compiler believes it: on a GPU such an access has a misaligned address, or takes the wrong elements.",
-            "Promise only what holds for every size and stride, or leave the promise out: a kernel is right without it.",
+            "The compiler relies on it: on a GPU such an access has a misaligned address, or reaches the wrong elements.",
+            "Promise only what holds for every size and stride, or leave the promise out: a right kernel does not need it.",
         )
 
     def value(self, number: int) -> str:
@@ -214,11 +214,13 @@ class _Wording:
         exact = f"{self.finding.values[0]:,}" if self.finding.values else "a number"
         where, line = self.where.removeprefix(","), self.source.line_words(self.finding.reached_line)
         use = (
-            f"{line} reaches the wrong elements of {self.tensor}" if self.finding.tensor else f"{line} decides with it"
+            f"{line} reaches the wrong elements of {self.tensor}"
+            if self.finding.tensor
+            else f"{line} uses it in a decision"
         )
         if held.startswith(("fp", "bf")) or operation.startswith(("create_fp_to", "create_fcmp")):
             return (
-                f"a float stands for a whole number{where} that it cannot hold, and {use}",
+                f"a float{where} cannot hold the whole number that it stands for, and {use}",
                 "float32 holds each whole number only up to 16,777,216, float16 up to 2,048, bfloat16 up to 256.",
                 "Count, multiply and compare indices as integers.",
             )
@@ -237,7 +239,7 @@ class _Wording:
             f"{self.elements.capitalize()} of {self.tensor} became inf{self.example}; the first was made{self.where.removeprefix(',')} "
             f"by `{operation}` out of finite numbers{how}",
             "",
-            "A division by zero, or a number too large for its type? float16 ends at 65,504.",
+            "Is there a division by zero, or a number too large for its type? The largest float16 is 65,504.",
         )
 
     def nan_born(self) -> tuple[str, str, str]:

@@ -164,7 +164,7 @@ def _wrong(outcome: Outcome, mismatch: Mismatch) -> GateResult:
     if "cpu" in outcome.case.devices:
         message += ", while the simulator got the same case right."
         advice = (
-            "On a GPU programs run at the same time, and so do the lanes of a program: none may need what another one stores. "
+            "On a GPU programs run at the same time, and so do the lanes of a program: none may depend on what another one stores. "
             + _COMPILER
         )
     else:
@@ -180,7 +180,7 @@ def _damaged(outcome: Outcome, damage: Damage) -> GateResult:
     elif damage.offset < 0:
         what = f"{elements} around {tensor} changed, the first {-damage.offset:,} before its start"
     elif damage.offset >= damage.span:
-        what = f"{elements} behind {tensor} changed, the first {damage.offset - damage.span + 1:,} past its end"
+        what = f"{elements} after {tensor} changed, the first {damage.offset - damage.span + 1:,} past its end"
     else:
         what = f"{elements} between the rows of {tensor} changed"
     message = f"On the GPU {what} ({outcome.case.name}). That memory is not the kernel's to write."

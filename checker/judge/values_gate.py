@@ -24,7 +24,7 @@ GATE: Gate = "values"
 UNFINISHED: dict[str, tuple[str, str]] = {
     "runtime_error": ("The kernel stopped with an error", "Fix that line first: nothing after it has run."),
     "timeout": (
-        "The kernel did not end within its time",
+        "The kernel did not finish in time",
         "Look at what each loop tests: each iteration must move it toward the exit.",
     ),
     "resource_limit": ("The kernel needed more memory than a check may use", "Look at the shape of the largest tile."),
@@ -222,7 +222,7 @@ class _Explanation:
             return f"Lanes{where} also fall outside {short(outside.tensor or 'the tensor')}. {check}"
         if self.early is not None:
             if self.kept_in_memory:
-                return "At the first visit nothing is there yet: store the first values without loading any."
+                return "On the first visit nothing has been stored yet: store the first values without loading any."
             return "Nothing sets the output to 0 for you. Keep the sum in a variable of the program, and store it once, when it is final."
         if self.cause is not None:
             return f"{in_words(self.cause, self.source, self.trace).advice} {self._by_hand()}".strip()

@@ -14,7 +14,7 @@ from tests.misconceptions.cards import problem, unknown_names
 def test_a_state_kept_in_memory_is_not_advised_to_stay_in_a_variable(runner):
     puzzle = PUZZLES["flash_attention_v1"]
     wrong = next(m for m in bank(puzzle.name) if m.name == "first_visit_loads")
-    assert "At the first visit" in judge(quick(puzzle), wrong.source, runner, diagnose=False).failure.advice
+    assert "On the first visit" in judge(quick(puzzle), wrong.source, runner, diagnose=False).failure.advice
 
 
 def test_a_maximum_that_starts_at_a_large_negative_number_has_a_film(runner):
