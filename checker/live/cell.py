@@ -15,6 +15,7 @@ from markupsafe import Markup
 from checker.checking import check_source
 from checker.course import PUZZLES
 from checker.films.page import film_document
+from checker.judge.verdict import Verdict
 from checker.live.in_process import InProcess
 from checker.submission.from_path import from_path
 from checker.verbs.film import folded
@@ -37,15 +38,27 @@ class Cell:
     def __init__(self, name: str, text: str) -> None:
         """`text` is that of the puzzle's file."""
         self.puzzle, self.source, self.verdict = PUZZLES[name], None, None
-        started, path = time.perf_counter(), FOLDER / f"{name}.py"
+        path = FOLDER / f"{name}.py"
         FOLDER.mkdir(exist_ok=True)
         path.write_text(text, "utf-8")
         read = from_path(path, [self.puzzle])
         self.source = next((one.source for one in read if one.source is not None), None)
         self.why = next((one.error for one in read if one.error), f"there is no kernel {self.puzzle.kernel} here")
         if self.source is not None:
-            verdict = check_source(self.puzzle, self.source, "cpu", submission=path.name, runner=_runner())
-            self.verdict = replace(verdict, seconds=time.perf_counter() - started)
+            self.verdict = self._judged(diagnose=False)
+
+    def diagnose(self) -> None:
+        """Find out why a kernel fails, which takes much longer than finding that it does."""
+        if self.verdict is not None and self.verdict.failure is not None:
+            self.verdict = self._judged(diagnose=True)
+
+    def _judged(self, diagnose: bool) -> Verdict:
+        assert self.source is not None
+        started = time.perf_counter()
+        verdict = check_source(
+            self.puzzle, self.source, "cpu", submission=self.source.origin, runner=_runner(), diagnose=diagnose
+        )
+        return replace(verdict, seconds=time.perf_counter() - started)
 
     def card(self) -> str:
         """A page with the card, or with the reason why there is no kernel to check."""

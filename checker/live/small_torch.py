@@ -301,7 +301,8 @@ class Tensor:
         return Tensor(np.tile(self.array, _shape(times)))
 
     def repeat_interleave(self, repeats: Any, dim: Any = None) -> Tensor:
-        return Tensor(np.repeat(self.array, _array(repeats), dim))
+        counts = np.asarray(_array(repeats)).astype(np.intp)  # 32 bits in a browser
+        return Tensor(np.repeat(self.array, counts, dim))
 
     def diagonal(self) -> Tensor:
         return Tensor(self.array.diagonal())

@@ -2,8 +2,8 @@
 (() => {
 const cells = [...document.querySelectorAll(".live")];
 if (!cells.length) return;
-// milliseconds that a kernel may take; the course's take less than two thousand
-const LIMIT = 20_000;
+// milliseconds until the card, and from there until the film: finding out why a kernel is wrong takes the longest
+const LIMIT = 20_000, LONGER = 120_000;
 const base = new URL(".", document.currentScript.src).href;
 let worker, ready, running, timer;
 
@@ -29,7 +29,10 @@ function hear(data) {
   }
   const kind = data.card !== undefined ? "card" : "film";
   show(running, kind, data[kind]);
-  if (kind === "film") { finish(); say("Python is ready."); }
+  if (kind === "film") { finish(); return say("Python is ready."); }
+  clearTimeout(timer);
+  timer = setTimeout(() => stop(LONGER), LONGER);
+  say("Looking for the reason, and making the film …");
 }
 
 const say = (text, bad) => cells.forEach((cell) => {
@@ -72,14 +75,15 @@ new MutationObserver(() => document.querySelectorAll(".live iframe").forEach(fol
 
 function send() {
   say("Checking …");
-  timer = setTimeout(stop, LIMIT);
+  running.querySelectorAll("iframe").forEach((frame) => { frame.removeAttribute("srcdoc"); frame.style.height = 0; });
+  timer = setTimeout(() => stop(LIMIT), LIMIT);
   worker.postMessage({ puzzle: running.dataset.puzzle, text: running.querySelector("textarea").value });
 }
 
-function stop() {
+function stop(limit) {
   worker.terminate();
   finish();
-  say(`Stopped: the kernel was still running after ${LIMIT / 1000} seconds. Is there a loop that never ends? Python starts anew.`, true);
+  say(`Stopped: the kernel was still running after ${limit / 1000} seconds. Is there a loop that never ends? Python starts anew.`, true);
   start();
 }
 

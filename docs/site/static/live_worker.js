@@ -1,5 +1,5 @@
 // Python in the browser: judges what a live cell sends. The page ends it when a kernel runs for too long, and starts another.
-// It answers {ready} once, then {card} and {film} for each {puzzle, text}; {broken} says what Python said when it could not.
+// It answers {ready} once, then {card}, again {card} with the reason if the kernel is wrong, and {film} for each {puzzle, text}; {broken} says what Python said when it could not.
 const here = new URL(".", self.location).href;
 async function get(path) {
   const answer = await fetch(here + path);
@@ -23,7 +23,10 @@ python.then(() => postMessage({ ready: true }), (error) => postMessage({ broken:
 onmessage = async ({ data: { puzzle, text } }) => {
   try {
     const Cell = (await python).globals.get("Cell"), cell = Cell(puzzle, text);
-    postMessage({ card: cell.card() });
+    const first = cell.card();
+    postMessage({ card: first });
+    cell.diagnose();
+    if (cell.card() !== first) postMessage({ card: cell.card() });
     postMessage({ film: cell.film() });
     cell.destroy();
   } catch (error) {
