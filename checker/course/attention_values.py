@@ -417,12 +417,12 @@ def rare_keys(x: Tokens, case: Case) -> Tokens:
 
 @family("scores that rise from tile to tile by less than a factor of 16 bits can show", "slowly rising scores")
 def rising_slowly(x: Tokens, case: Case) -> Tokens:
-    """The values change their sign halfway, so a factor that is rounded to 1 leaves too much to the first half."""
+    """The values change from 0 to 1 halfway, so a factor that is rounded to 1 leaves too much to the first half."""
     first, step = (2.0**-3, 2.0**-10) if case.dtype == "bfloat16" else (2.0**-2, 2.0**-12)
     tiles = torch.arange(x.k.shape[-2]) // case.meta["BLOCK_N"]
     x.q = torch.zeros_like(x.q)
     x.q[..., 0], x.k[..., 0] = 1 / scale_of(case), first + step * tiles.double()
-    x.v = torch.where(2 * tiles < tiles.max(), -1.0, 1.0)[:, None].double().expand(x.v.shape)
+    x.v = torch.where(2 * tiles < tiles.max(), 0.0, 1.0)[:, None].double().expand(x.v.shape)
     return x
 
 
