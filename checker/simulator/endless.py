@@ -1,12 +1,13 @@
 """Loops that never end, noticed before their time is over.
 
 What decides a `while` loop are the names in its test, and whatever the loop computes these from. If none of them changes from one turn
-to the next, none ever will, unless memory has a say.
+to the next, none ever will, unless memory has a say: through a load, or through a helper that gets a pointer.
 """
 
 from __future__ import annotations
 
 import ast
+import contextlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -69,10 +70,10 @@ class Turns:
 
     def again(self, test: Any, values: Callable[[], Sequence[Any]]) -> Any:
         """The test of the next turn, and the values of what decides it. Raises EndlessLoop if they stay as they are."""
-        try:
-            now: Any = [_state(value) for value in values()]
-        except NameError:  # the first turn gives it a value
-            now = None
+        now: Any = None
+        with contextlib.suppress(NameError):  # the first turn gives it a value
+            every = values()
+            now = None if any(map(_is_pointer, every)) else [_state(value) for value in every]
         self.same = self.same + 1 if now is not None and now == self.last else 0
         self.last = now
         if self.same == _TURNS:
@@ -86,6 +87,10 @@ def refuse_too_many(turns: range) -> None:
     """Raises EndlessLoop for a loop that would take minutes."""
     if len(turns) > MOST_TURNS:
         raise EndlessLoop(f"this loop would take {len(turns):,} turns, more than a check can wait for")
+
+
+def _is_pointer(value: Any) -> bool:
+    return is_tensor(value) and bool(handle_of(value).type.scalar.is_ptr())
 
 
 def _is_number(value: Any) -> bool:

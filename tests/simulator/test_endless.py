@@ -16,7 +16,8 @@ from tests.simulator.launching import HEAD, nans
 
 def launched(folder: Any, *body: str) -> tuple[Any, Launch]:
     lines = "".join(f"    {line}\n" for line in ("i = 0", "n = tl.load(x_ptr)", *body, "tl.store(y_ptr, i)"))
-    text = f"{HEAD}\n@triton.jit\ndef kernel(x_ptr, y_ptr, N):\n{lines}"
+    helper = "@triton.jit\ndef below(ptr, n):\n    return tl.atomic_add(ptr, 1) < n\n"
+    text = f"{HEAD}\n{helper}\n@triton.jit\ndef kernel(x_ptr, y_ptr, N):\n{lines}"
     arguments = {"x_ptr": torch.tensor([3], dtype=torch.int32), "y_ptr": nans(1), "N": 40}
     return load_kernel(KernelSource("", "kernel", text, ()), folder), Launch((2,), arguments, {}, ("y_ptr",))
 
@@ -55,6 +56,7 @@ def test_a_loop_that_never_ends_says_why(body: tuple[str, ...], words: str, tmp_
             "i = turn",
         ),
         ("last = N * 1", "while last > 0:", "    step = tl.minimum(last, 7)", "    last -= step", "    i += step"),
+        ("while below(x_ptr, N):", "    i += 1", "i = N"),
         ("while tl.load(x_ptr) < N:", "    tl.store(x_ptr, tl.load(x_ptr) + 1)", "i = N"),
     ],
 )
