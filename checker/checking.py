@@ -67,9 +67,10 @@ def check_source(
     """Judge one kernel. Nothing that a kernel does makes this raise.
 
     `runner` defaults to the shared warm sandbox. A `seed` draws new numbers for every case, and additional cases; the same seed gives
-    the same cases. A `thorough` check, and one with a seed, also aims cases at conditions that no case reached. In a `hurry` all processors work on this verdict, and the compiler runs alongside the simulator; otherwise a verdict
-    takes longer and costs less. If the machinery breaks, the verdict's status is ``infra_error``. Raises DeviceMissing and ValueError
-    for a `device` that this machine does not have.
+    the same cases. A `thorough` check, and one with a seed, also aims cases at conditions that no case reached. In a `hurry` all
+    processors work on this verdict, and the compiler runs alongside the simulator; otherwise a verdict takes longer and costs less.
+    If the machinery breaks, the verdict's status is ``infra_error``. Raises DeviceMissing and ValueError for a `device` that this
+    machine does not have.
     """
     where = resolve_device(device)
     try:

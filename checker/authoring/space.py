@@ -72,8 +72,9 @@ def prime_below(n: int, block: int = 1) -> int:
 def length(full: int, block: int, remainder: str | float, *, off_edges: bool = True) -> int:
     """A length in tiles of `block`, which hold `full` together, with the last tile as full as `remainder` says.
 
-    "none" fills it, "half" half of it, "one" and "all but one" count its elements, "prime" is a prime length (with `off_edges` none that leaves one
-    element or all but one). "short" is less than one tile, "alone" a single element. A number below 1 is the share that is missing.
+    "none" fills it, "half" fills half of it, "one" and "all but one" count its elements, "prime" is a prime length (with `off_edges`
+    none that leaves one element or all but one). "short" is less than one tile, "alone" a single element. A number below 1 is the
+    share that is missing.
     """
     if not isinstance(remainder, str):
         return full - int(remainder * block)

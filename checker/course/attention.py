@@ -273,7 +273,7 @@ TALL_CASES = tuple(
     Case({"N_Q": n_kv + more, "N_KV": n_kv, "D": 16}, {"BLOCK_M": 32, "BLOCK_N": 16})
     for n_kv, more in ((3, 17), (9, 20), (16, 16), (20, 23), (21, 29), (30, 31), (33, 33), (40, 18))
 )
-"""Tiles of queries of which some see nothing under a causal mask, and others a key: where the diagonal begins lies before the first key."""
+"""Under a causal mask, some queries of a tile see nothing, and others a key: the diagonal begins before the first key."""
 SCORE_CASES = attention_table("""
         N_Q  N_KV  D    BLOCK_M  BLOCK_N  values              dtype     flags                 why
         16   445   16   16       16       score_triples       -         SCALE=0.3

@@ -59,9 +59,8 @@ class _Growth:
         tiles = [n for n in meta.values() if isinstance(n, int)]
         if tile_name := factors.tile_of(name, self.near.case.meta):
             tile = self.near.case.meta[tile_name]
-            first = (tile if 2 * tile < _STEP else 0) + _in_last_tile(
-                tile
-            )  # the last program has an odd number, which float32 rounds, too
+            # the last program has an odd number, which float32 rounds, too
+            first = _in_last_tile(tile) + (tile if 2 * tile < _STEP else 0)
             possible = [*self._tries({**sizes, name: first}, name, math.lcm(_STEP, *(n for n in tiles if n > 0)))]
         else:
             possible = [*self._tries(sizes, name, sizes[name])]
@@ -172,7 +171,7 @@ def _near(puzzle: Puzzle, prepared: Sequence[Prepared], free: Sequence[str], fla
 
 
 def _in_last_tile(tile: int) -> int:
-    """Three elements, if the tile is not full with them: a mask may take one for another."""
+    """How many elements the last tile holds: three where there is room, so that a mask can mistake one for another."""
     return max(1, min(3, tile - 1))
 
 
