@@ -315,6 +315,9 @@ def grade(
     secret: Secret = None,
     jobs: Annotated[int, Option(metavar="N", help="submissions graded at a time")] = 1,
     no_diagnosis: NoDiagnosis = False,
+    require_compiler: Annotated[
+        bool, Option("--require-compiler", help="refuse to start where Triton makes no machine code")
+    ] = False,
 ) -> int:
     """Grade submissions: .py, .ipynb, .zip, or folders of them. For a class, see `python -m classroom`.
 
@@ -331,7 +334,7 @@ def grade(
 
     key = None if secret is None else secret.read_bytes()
     grader = Grader(_puzzles("grade", puzzle), _device(device), diagnose=not no_diagnosis, secret=key)
-    return grade_paths(paths, grader, jobs, json_file)
+    return grade_paths(paths, grader, jobs, json_file, require_compiler)
 
 
 @app.verb()

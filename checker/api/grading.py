@@ -34,6 +34,7 @@ from checker.judge.result import (
 from checker.judge.runner import Runner
 from checker.judge.verdict import Status, Verdict
 from checker.phrases import count
+from checker.pure_triton import has_compiler
 from checker.puzzle import GATES, Puzzle
 from checker.sandbox import NO_ISOLATION, Sandbox
 from checker.sandbox.bounded import Bounded
@@ -45,7 +46,7 @@ from checker.submission.reader import Inner, Reader, course_on_path
 from checker.submission.rules import without_broken
 from checker.verbs.arguments import puzzle_named
 from checker.verbs.film import film_of_failure
-from checker.verbs.grade import NOT_ISOLATED, RETRIES, judged
+from checker.verbs.grade import NO_COMPILER, NOT_ISOLATED, RETRIES, judged
 from checker.verbs.submissions import missing_verdict, unreadable_verdict
 from checker.verbs.tables import ProgressBar, one_line, print_table, status_text, words
 from checker.view.card import card_html
@@ -61,6 +62,7 @@ __all__ = [
     "MAX_ARCHIVE",
     "NAMESPACES",
     "NOT_ISOLATED",
+    "NO_COMPILER",
     "NO_ISOLATION",
     "PUZZLES",
     "RETRIES",
@@ -103,6 +105,7 @@ __all__ = [
     "environment",
     "film_of_failure",
     "gpu",
+    "has_compiler",
     "infra_verdict",
     "judged",
     "missing_verdict",

@@ -18,6 +18,7 @@ import msgspec
 
 from checker import gpu
 from checker.judge.verdict import NO_FAULT, Diagnosis, Status, Verdict
+from checker.pure_triton import VERSION, has_compiler
 from checker.puzzle import Gate
 from checker.submission.kernel import KernelSource
 from checker.workspace import write_atomically
@@ -118,6 +119,11 @@ class PuzzleResult(Record, frozen=True, kw_only=True):
     dropped: bool = False
     left_out: tuple[str, ...] = ()
     """The lines without which a kernel that breaks a rule earned its share of the points."""
+
+    @property
+    def front_end_only(self) -> bool:
+        """Whether Triton's front end took the kernel on a machine that makes no machine code."""
+        return any(gate.status == "front_end" for gate in self.gates)
 
     @property
     def failure(self) -> GateRecord | None:
@@ -245,8 +251,10 @@ class Submission(Record, frozen=True, kw_only=True):
 
     @property
     def review(self) -> str:
-        """What a person should look at: ``conditions``, or nothing."""
-        return "conditions" if any(puzzle.unreached for puzzle in self.puzzles) else ""
+        """What a person should look at: ``conditions`` that no case reached, ``compiler`` where a pass came without machine code."""
+        passed = [puzzle for puzzle in self.puzzles if puzzle.status == "passed"]
+        conditions, compiler = any(one.unreached for one in passed), any(one.front_end_only for one in passed)
+        return ", ".join(["conditions"] * conditions + ["compiler"] * compiler)
 
 
 class Environment(Record, frozen=True, kw_only=True):
@@ -295,7 +303,7 @@ def version(package: str) -> str:
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
-        return "missing"
+        return f"{VERSION} without a compiler" if package == "triton" and not has_compiler() else "missing"
 
 
 # ------------------------------------------------------------------------------------------------------------------ files

@@ -11,7 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 VENDORED = Path(__file__).parent / "vendored"
-"""Files of Triton 3.7.1, byte for byte, with their licence."""
+"""Files of Triton `VERSION`, byte for byte, with their licence."""
+VERSION = "3.7.1"
 
 
 def use() -> None:

@@ -31,6 +31,7 @@ from checker.judge.result import (
 )
 from checker.judge.runner import Runner
 from checker.judge.verdict import Status, Verdict
+from checker.pure_triton import has_compiler
 from checker.puzzle import Puzzle
 from checker.sandbox import NO_ISOLATION, Sandbox
 from checker.submission.from_path import SubmittedKernel
@@ -40,6 +41,7 @@ from checker.verbs.submissions import Files, missing_verdict, submissions, unrea
 from checker.verbs.tables import ProgressBar, one_line, print_table, status_text, words
 
 NOT_ISOLATED = "this machine runs kernels without isolation, so it grades nobody's: grade on Linux."
+NO_COMPILER = "this machine has no Triton compiler: Triton's front end reads every kernel, but no machine code is made."
 RETRIES = 2
 """How often a kernel is judged again after a fault of the machine."""
 _PREFERENCE: dict[Status, int] = {"passed": 0, "infra_error": 1, "not_attempted": 9}
@@ -213,11 +215,17 @@ def _distinct(entries: Sequence[SubmittedKernel]) -> list[SubmittedKernel]:
     return list({content(entry): entry for entry in reversed(entries)}.values())[::-1]
 
 
-def grade_paths(paths: Sequence[Path], grader: Grader, jobs: int, json_file: str | None) -> int:
+def grade_paths(
+    paths: Sequence[Path], grader: Grader, jobs: int, json_file: str | None, require_compiler: bool = False
+) -> int:
     """Grade what is at `paths`, print a table and write `json_file`; returns the exit code. Raises UsageError."""
     if Sandbox.shared().tier == NO_ISOLATION:
         complain(f"{NOT_ISOLATED} To judge your own kernel, use check.")
         return 3
+    if not has_compiler():
+        complain(NO_COMPILER + (" Nothing was graded, because of --require-compiler." if require_compiler else ""))
+        if require_compiler:
+            return 3
     handed_in = submissions(paths, grader.puzzles)
     if not any(files.entries for files in handed_in):
         raise UsageError(f"there is no .py, .ipynb or .zip to grade at {', '.join(map(str, paths))}")
@@ -240,9 +248,11 @@ def grade_paths(paths: Sequence[Path], grader: Grader, jobs: int, json_file: str
 
 
 def _remark(puzzle: PuzzleResult) -> str:
-    """The first thing that is wrong, or else that no case reached."""
+    """The first thing that is wrong, or else what a pass leaves open."""
     if puzzle.failure is not None:
         return puzzle.failure.message
+    if puzzle.front_end_only:
+        return "no machine code was made"
     return next((f"for review: line {one.line}: {one.condition}" for one in puzzle.unreached), "")
 
 

@@ -56,9 +56,13 @@ class Late:
 
 @dataclass(frozen=True)
 class Rules:
-    """A kernel that breaks a rule gets this `share` of the points that it earns without the statements that break it."""
+    """A kernel that breaks a rule gets this `share` of the points that it earns without the statements that break it.
+
+    With `compiler`, a verdict that was made without Triton's compiler does not count, and the kernel stays ungraded.
+    """
 
     share: float = 0.0
+    compiler: bool = False
 
 
 @dataclass(frozen=True)

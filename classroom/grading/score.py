@@ -34,6 +34,7 @@ from classroom.grading.store import RunFolder
 
 _QUIET = ("left_out", "other_kind", "empty", "no_kernel", "time")
 """Reasons that are listed for the learner, but do not make a puzzle unreadable."""
+_UNCOMPILED = "the policy requires Triton's compiler, and it was judged on a machine without one"
 
 
 @dataclass(frozen=True)
@@ -175,7 +176,7 @@ class _Scorer:
             source = self.folder.kernel(kernel.source)
             self.sources[kernel.source] = source, key_of(puzzle, without_origin(source), self.setting)
         source, key = self.sources[kernel.source]
-        stored = self.verdicts.get(key) or self.folder.verdict(key)
+        stored = self.verdicts.get(key) or self._counting_verdict(key)
         where = source_of(kernel.file, source)
         if stored is None:
             return _Try(kernel, changed(self._not_judged(puzzle, key), source=where), late, judged=False)
@@ -184,7 +185,7 @@ class _Scorer:
         rest = without_broken(without_origin(source), puzzle) if self.policy.rules.share else None
         if rest is not None:
             left_key = key_of(puzzle, rest[0], self.setting)
-            left = self.folder.verdict(left_key)
+            left = self._counting_verdict(left_key)
             if left is None:
                 return _Try(kernel, changed(self._not_judged(puzzle, left_key), source=where), late, judged=False)
             share = self.policy.rules.share
@@ -193,6 +194,11 @@ class _Scorer:
             return _Try(kernel, changed(result, left_out=rest[1] if any(points.values()) else ()), late)
         return _Try(kernel, changed(stored.result, source=where, points=points, verdict=key), late)
 
+    def _counting_verdict(self, key: str) -> StoredVerdict | None:
+        """The stored verdict, unless the policy requires a compiler that it was made without."""
+        stored = self.folder.verdict(key)
+        return None if stored and self.policy.rules.compiler and stored.result.front_end_only else stored
+
     @property
     def _device(self) -> str:
         return "cpu" if self.setting.device == "cpu" else "cuda"
@@ -200,6 +206,8 @@ class _Scorer:
     def _not_judged(self, puzzle: Puzzle, key: str) -> PuzzleResult:
         fault = self.folder.fault(key)
         why = fault.message if fault is not None else "it has not been judged yet"
+        if self.folder.verdict(key) is not None:
+            why = _UNCOMPILED
         return changed(self._ungraded(puzzle, why), verdict=key)
 
     def _ungraded(self, puzzle: Puzzle, why: str) -> PuzzleResult:

@@ -22,6 +22,7 @@ from checker.api.grading import (
     LANDLOCK,
     LAYERS,
     NAMESPACES,
+    NO_COMPILER,
     NO_ISOLATION,
     NOT_ISOLATED,
     PUZZLES,
@@ -36,6 +37,7 @@ from checker.api.grading import (
     Sandbox,
     entries,
     gpu,
+    has_compiler,
     one_line,
     print_table,
     puzzle_named,
@@ -268,9 +270,11 @@ def _required_layers(required: str | None) -> tuple[str, ...]:
 
 
 def _isolated(sandbox: Sandbox, required: Sequence[str]) -> Sandbox:
-    """Say how kernels are isolated on this machine. Raises UnavailableHere where that is less than what is required."""
+    """Say how kernels are isolated on this machine, and what it lacks. Raises UnavailableHere where that is less than what is required."""
     if sandbox.tier == NO_ISOLATION:
         raise UnavailableHere(NOT_ISOLATED)
+    if not has_compiler():
+        print(f"checker: {NO_COMPILER} A policy with `compiler = true` counts none of these verdicts.", file=sys.stderr)
     parts = [sandbox.tier]
     parts += [f"gaps: {', '.join(sandbox.gaps)}"] if sandbox.gaps else []
     parts += [f"not in force: {reason}" for reason in sandbox.lost]

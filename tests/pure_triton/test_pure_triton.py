@@ -7,16 +7,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 import triton
 from triton._C import libtriton
 
-from checker.pure_triton import VENDORED
+from checker.judge.result import Result
+from checker.pure_triton import VENDORED, VERSION
 from checker.pure_triton.libtriton import ENUMS, argument_type
 from tests.pure_triton.conftest import ROOT, Run
 
-COPIED = "3.7.1"
-same_version = pytest.mark.skipif(triton.__version__ != COPIED, reason=f"the copied files are Triton {COPIED}'s")
+same_version = pytest.mark.skipif(triton.__version__ != VERSION, reason=f"the copied files are Triton {VERSION}'s")
 
 
 @same_version
@@ -60,3 +61,13 @@ def test_a_kernel_is_checked_without_the_wheel(without_triton: Run) -> None:
     card = without_triton("checker", "check", "solutions/row_softmax.py")
     assert "Row softmax passed" in card
     assert "front end accepts it" in card
+
+
+def test_a_grade_says_that_no_machine_code_was_made_or_refuses_where_it_is_required(without_triton: Run) -> None:
+    result = json.loads(without_triton("checker", "grade", "solutions/vector_add.py", "--json", "-"))
+    graded = msgspec.convert(result, Result)
+    assert graded.environment.triton == f"{VERSION} without a compiler"
+    (one,) = graded.submissions
+    assert (one.puzzles[0].status, one.puzzles[0].front_end_only, one.review) == ("passed", True, "compiler")
+    refused = without_triton("checker", "grade", "solutions/vector_add.py", "--require-compiler", code=3)
+    assert "no machine code is made. Nothing was graded, because of --require-compiler." in " ".join(refused.split())

@@ -8,6 +8,7 @@ from pathlib import Path
 import jsonschema
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from checker.judge.result import PuzzleResult, Result, schema
 from checker.submission.rules import violations
@@ -112,6 +113,22 @@ def test_a_right_kernel_that_breaks_a_rule_gets_the_share_that_the_policy_gives(
         line = HOSTILE.split("import os")[0].count("\n") + 1
         assert (f"earns without line {line}" in learner_page(anna, scored(folder, half), {})) == (points > 0)
         assert scored(folder).submissions[0].score == 0
+
+
+def test_a_policy_can_require_the_compiler(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path, {"anna.py": RIGHT, "bob.py": HOSTILE})
+    required = policy(tmp_path, "[rules]\nshare = 0.5\ncompiler = true\n")
+    uncompiled = judged_as(None)
+    gates = [replace(gate, status="front_end") if gate.gate == "compile" else gate for gate in uncompiled.gates]
+    uncompiled = replace(uncompiled, gates=tuple(gates))
+    keep(folder, uncompiled, judged_as("source", "forbidden"), uncompiled)
+    anna = scored(folder).submissions[0]
+    assert (anna.status, anna.score, anna.review) == ("graded", 1.0, "compiler")
+    anna, bob = scored(folder, required).submissions
+    assert (anna.status, anna.score, bob.status) == ("ungraded", 0.0, "ungraded")
+    assert "requires Triton's compiler" in anna.puzzles[0].gates[0].message
+    keep(folder, judged_as(None), judged_as("source", "forbidden"), judged_as(None))
+    assert [one.score for one in scored(folder, required).submissions] == [1.0, 0.5]
 
 
 def test_late_days_cost_what_the_policy_says(tmp_path: Path) -> None:
