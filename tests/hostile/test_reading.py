@@ -80,6 +80,13 @@ def nested_zip(depth: int) -> bytes:
     return data
 
 
+def encrypted_zip() -> bytes:
+    data = bytearray(zipped({"a.py": RIGHT}))
+    for at in (6, data.index(b"PK\1\2") + 8):  # the flags of the file and of its entry
+        data[at] |= 1
+    return bytes(data)
+
+
 HEX = "0x" + "f" * 5000
 
 READ_IN_ONE_PASS: dict[str, str] = {
@@ -108,6 +115,8 @@ UNREADABLE: dict[str, tuple[str, str | bytes, str]] = {
     "a tar": ("a.tar.gz", b"\x1f\x8b\x08", "other_kind"),
     "a zip with a drive": ("a.zip", zipped({"C:/evil.py": RIGHT}), "unsafe"),
     "a zip with backslashes": ("a.zip", zipped({"..\\evil.py": RIGHT}), "unsafe"),
+    "an encrypted zip": ("a.zip", encrypted_zip(), "unreadable"),
+    "a zip with a stream of a file": ("a.zip", zipped({"a.txt:b.py": RIGHT}), "unsafe"),
     "zips six deep": ("a.zip", nested_zip(6), "too_large"),
     "a zip of 3,000 files": ("a.zip", zipped({f"{n}.py": "" for n in range(3000)}), "too_large"),
     "a zip bomb": ("a.zip", bomb(), "too_large"),
