@@ -219,19 +219,6 @@ def test_a_fault_at_one_learner_costs_nobody_else_anything_at_any_stage(
         assert len(pages) == (9 if stage == "report" else 10)
 
 
-def test_true_is_no_tile_size() -> None:
-    """It is the number 1 to Python, and no number to a file of results."""
-    for size in ("True", "16.0", "0"):
-        tuned = f'@triton.autotune(configs=[triton.Config({{"BLOCK_N": {size}}})], key=[])\n@triton.jit'
-        with Reader() as reader:
-            (inner,) = reader.read(
-                "a.py", RIGHT.replace("@triton.jit", tuned).encode(), {VECTOR_ADD.kernel: "vector_add"}
-            )
-        (found,) = inner.found
-        assert found.source is not None
-        assert "`BLOCK_N` has to be a whole number larger than 0" in found.source.problems[0].message
-
-
 def test_a_leftover_print_costs_nothing_and_nobody_hears_it(
     sandbox: Sandbox, capfd: pytest.CaptureFixture[str]
 ) -> None:

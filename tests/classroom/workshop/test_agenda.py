@@ -11,10 +11,8 @@ import pytest
 
 from checker.course import LADDER
 from classroom import cli
-from classroom.workshop import run_sheets
 from classroom.workshop.agenda import agenda
 from tests.classroom.workshop.conftest import COURSE, ROOT
-from tools import sync
 
 LENGTHS = [45, 60, 90, 120, 150, 180, 240, 300, 360, 420, 480]
 
@@ -57,12 +55,6 @@ def test_every_sheet_fills_its_time_with_breaks_and_in_the_order_of_the_ladder()
         assert solved == sorted(set(solved))
         goals.append(solved[-1])
     assert goals == sorted(goals), "more time never takes a class less far"
-
-
-def test_the_page_of_run_sheets_is_up_to_date_and_short() -> None:
-    page = (ROOT / sync.RUN_SHEETS).read_text("utf-8")
-    assert page == run_sheets.page(COURSE)
-    assert len(page.split()) <= 700
 
 
 def test_the_command_prints_the_sheet_and_writes_its_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import http.server
-import json
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -24,7 +21,7 @@ from checker.verbs.board_client import Box, NotReached, deliver
 from checker.verbs.board_wire import Event, Message
 from checker.verbs.progress_file import Record
 from classroom.workshop.schedule import Item
-from tests.classroom.workshop.conftest import ROOT, Board, Start
+from tests.classroom.workshop.conftest import Board, Start
 
 SOURCE = "secret_kernel_source"
 
@@ -229,17 +226,6 @@ def test_a_token_is_never_redirected_to_another_server(board: Board) -> None:
             board_client.post(f"http://127.0.0.1:{server.server_port}/events", {"events": []}, "token")
         server.shutdown()
     assert paths == ["/events"]
-
-
-def test_two_notebooks_of_one_folder_append_whole_lines(box: Box, board: Board, by_hand: None) -> None:
-    checker.join(board.address)
-    code = (
-        "import sys; from pathlib import Path; from checker.verbs.board_client import Box; from checker.verbs.board_wire import Event\n"
-        "for n in range(200): Box(Path(sys.argv[1])).append(Event(f'{n:032x}', 'done', puzzle='p' * 50))"
-    )
-    both = [subprocess.Popen([sys.executable, "-c", code, str(box.folder)], cwd=ROOT) for _ in range(2)]
-    assert [one.wait(60) for one in both] == [0, 0]
-    assert len([json.loads(line) for line in box.spool.read_text().splitlines()]) == 400
 
 
 def test_a_guess_needs_a_class_and_a_question(start: Start, box: Box, capsys: pytest.CaptureFixture[str]) -> None:
