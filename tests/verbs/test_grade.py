@@ -9,13 +9,11 @@ from typing import Any
 import jsonschema
 import pytest
 
-from checker import checking
 from checker.course import LADDER
 from checker.judge.result import Result, Submission, schema, to_json
 from checker.sandbox import Sandbox
-from checker.submission.from_path import SubmittedKernel
 from checker.verbs.grade import MOST_THREADS, Batch, Grader
-from checker.verbs.submissions import submissions, unreadable_verdict
+from checker.verbs.submissions import submissions
 from tests.classroom.grading.classes import VECTOR_ADD, BrokenRunner, laid_out, notebook, zipped
 from tests.classroom.grading.conftest import HOSTILE, NO_SYNTAX, RIGHT, ROOT, STUB, UNMASKED, sandbox  # noqa: F401
 
@@ -130,31 +128,6 @@ def test_a_broken_machine_is_never_the_learners_failure(tmp_path: Path, sandbox:
     assert (batch.exit_code, batch.submissions[0].status) == (3, "ungraded")
     assert "says nothing about your kernel" in batch.puzzles[0].gates[0].message
     assert Batch().exit_code == 2, "nothing graded is wrong usage"
-
-
-def test_a_file_without_a_kernel_stops_at_the_source_gate() -> None:
-    expected = {
-        "syntax": "compile_error",
-        "no_kernel": "not_attempted",
-        "unsafe": "forbidden",
-        "too_large": "forbidden",
-    }
-    for reason, status in expected.items():
-        entry = SubmittedKernel("a.py", "vector_add", error="it is not readable", line=3, reason=reason)
-        verdict = unreadable_verdict(entry, VECTOR_ADD, "a.py", "cpu")
-        assert (verdict.status, verdict.score, verdict.max_score) == (status, 0.0, 1.0)
-        assert verdict.failure is not None
-        assert (verdict.failure.gate, verdict.failure.line) == ("source", 3)
-        assert "a.py" in verdict.failure.message
-
-
-def test_a_missing_gpu_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("checker.gpu.available", lambda: False)
-    assert checking.resolve_device("auto") == "cpu"
-    with pytest.raises(checking.DeviceMissing, match="doctor"):
-        checking.resolve_device("cuda")
-    with pytest.raises(ValueError, match="auto, cpu, cuda"):
-        checking.resolve_device("tpu")
 
 
 def test_many_at_a_time_are_graded_in_processes(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import checker
 from checker.course import PUZZLES
 from checker.verbs import progress_file
 from checker.verbs.arguments import UsageError
-from checker.verbs.hint import hint_at
 from checker.workspace import Workspace
 
 ROW_SOFTMAX = PUZZLES["row_softmax"]
@@ -52,10 +51,3 @@ def test_after_passing_it_explains_and_shows_the_solution(space: Workspace) -> N
     assert not shown.code.startswith(" "), "as in a text, not as inside the kernel"
     assert hints_of(space) == 0, "an explanation after passing is not a hint"
     assert checker.hint("row_softmax", 1).level == 1
-
-
-@pytest.mark.parametrize("puzzle", PUZZLES.values(), ids=lambda p: p.name)
-def test_every_puzzle_has_all_levels(puzzle: Any, space: Workspace) -> None:
-    shown = [hint_at(puzzle, level, space) for level in (1, 2, 3, 4)]
-    assert all(hint.prose or hint.code for hint in shown)
-    assert shown[3].code

@@ -112,14 +112,6 @@ def test_what_no_case_reached_is_said_at_the_foot_without_blame(render: Callable
     assert "does then" not in render(verdicts.passed())
 
 
-def test_a_passing_card_stays_green_whatever_no_case_reached() -> None:
-    marked = replace(verdicts.passed(), unreached=(Unreached(10, "N == 7", "was never true"),), cases_run=85)
-    without, card = card_of(verdicts.passed()), card_of(marked)
-    assert (card.tone, card.headline, card.points) == (without.tone, without.headline, without.points)
-    assert card_html(marked).count('"bad') == card_html(verdicts.passed()).count('"bad')
-    assert card.parts[: len(without.parts)] == without.parts
-
-
 def test_the_card_of_an_infrastructure_failure_does_not_blame_the_learner() -> None:
     html = card_html(EVERY["infra_error"])
     assert "says nothing about your kernel" in html

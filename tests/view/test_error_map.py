@@ -18,12 +18,10 @@ from checker.view.error_map import (
     MAX_ROWS,
     NOT_FINITE,
     UNWRITTEN,
-    alt_text,
     error_map,
     paint,
 )
 from tests.view import verdicts
-from tests.view.pages import HOSTILE, Page
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -46,15 +44,6 @@ def test_a_map_is_small_and_its_words_have_the_colours_of_the_page(shape: tuple[
     assert {word for word in fixed if not word.isdigit()} <= {"first"}
     assert f"fill: {LABEL}" in drawn
     assert "fill: var(--bg" not in drawn
-
-
-@pytest.mark.filterwarnings("ignore:Glyph")
-def test_a_hostile_name_of_an_output_stays_text() -> None:
-    mismatch = replace(verdicts.mismatch(), output=HOSTILE)
-    page = Page(error_map(mismatch))
-    assert page.harmless
-    assert HOSTILE in page.text
-    assert HOSTILE in alt_text(mismatch)
 
 
 def test_a_single_wrong_element_of_a_large_output_stays_visible() -> None:
