@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from checker.compiler import CompileRequest, CompileResult, Dot, SharedTile, TensorCore, compile_kernel
-from checker.compiler.facts import bytes_in_flight, dots, facts_of, shared_tiles, tensor_cores
+from checker.compiler import CompileRequest, CompileResult, compile_kernel
+from checker.compiler.facts import facts_of
 from checker.compiler.occupancy import occupancy
 from tests.simulator.launching import HEAD, loaded
 
@@ -78,30 +78,9 @@ def test_an_h100_multiplies_with_wgmma(tmp_path: Path) -> None:
     assert result.facts["tma_copies"] == 0
 
 
-TTGIR = """#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>
-#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 64, 16]}>
-#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 64, transposed = true, elementBitWidth = 8}>
-#shared1 = #ttg.swizzled_shared<{vec = 4, perPhase = 2, maxPhase = 4, order = [0, 1]}>
-#shared2 = #ttg.padded_shared<[512:+16] {order = [1, 0], shape = [64, 64]}>
-#shared3 = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
-    %a = ttg.local_alloc : () -> !ttg.memdesc<3x128x64xf8E4M3FN, #shared, #smem, mutable> loc(#loc1)
-    %b = ttg.local_alloc %x : (tensor<16x32xbf16, #blocked>) -> !ttg.memdesc<16x32xbf16, #shared1, #smem>
-    %c = ttg.local_alloc %x : (tensor<16x32xbf16, #blocked>) -> !ttg.memdesc<16x32xbf16, #shared1, #smem>
-    %d = ttg.local_alloc : () -> !ttg.memdesc<64x64xf16, #shared2, #smem>
-    %full = ttg.local_alloc : () -> !ttg.memdesc<1xi64, #shared3, #smem, mutable> loc(#loc2)
-    %empty = ttg.local_alloc : () -> !ttg.memdesc<3x1xi64, #shared3, #smem, mutable> loc(#loc2)
+TTGIR = """#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 64, 16]}>
     %e = ttng.warp_group_dot %a, %b, %c {inputPrecision = 0 : i32} : tensor<64x32xbf16, #ttg.dot_op<{opIdx = 0, parent = #mma, kWidth = 2}>> * !ttg.memdesc<32x16xbf16, #shared1, #smem> -> tensor<64x16xf32, #mma>
-    %f:3 = ttng.warp_group_dot_wait %e {pendings = 1 : i32} : tensor<64x16xf32, #mma>
 """
-
-
-def test_layouts_and_products_are_read_from_ttgir_and_barriers_are_no_tiles() -> None:
-    eight, sixteen, padded = shared_tiles(TTGIR)
-    assert eight == SharedTile("nvmma_shared", (128, 64), 8, stages=3, inner=128, swizzle_bytes=64)
-    assert sixteen == SharedTile("swizzled_shared", (16, 32), 16, 1, 2, 16, 4, 2, 4)
-    assert (padded.kind, padded.shape) == ("padded_shared", (64, 64))
-    assert dots(TTGIR) == (Dot(64, 16, 32, "bf16", True),)
-    assert bytes_in_flight(TTGIR) == 2 * 128 * 64
 
 
 def test_an_unreadable_fact_is_missing_rather_than_zero() -> None:
@@ -115,21 +94,6 @@ def test_an_unreadable_fact_is_missing_rather_than_zero() -> None:
     assert facts_of({"ptx": strange, "ttgir": ""}, Metadata)["mma"] == 0
     copying = "ttg.async_copy_global_to_local"
     assert "async_copies" not in facts_of({"ptx": strange, "ttgir": copying}, Metadata)
-
-
-def test_tensor_core_instructions_are_told_apart() -> None:
-    ptx = (
-        "\tmma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%r1};\n" * 2
-        + "\t@%p1 mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%r1};\n"
-        + "\twgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {%r1};\n\twgmma.fence.sync.aligned;\n"
-        + "\t@%p2 tcgen05.mma.cta_group::1.kind::tf32 [ %r1 + 0 ], %rd1;\n\ttcgen05.wait::ld.sync.aligned;\n"
-    )
-    assert tensor_cores(ptx) == (
-        TensorCore("mma.sync", "m16n8k16", "bf16", 2),
-        TensorCore("mma.sync", "m16n8k8", "tf32", 1),
-        TensorCore("wgmma.mma_async", "m64n128k16", "f16", 1),
-        TensorCore("tcgen05.mma", "", "tf32", 1),
-    )
 
 
 # (capability, registers, shared bytes, warps) → (programs, what runs out), as NVIDIA's occupancy calculator has them

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -10,14 +9,14 @@ from typing import Any
 import pytest
 import torch
 
-from checker import cli, gpu
+from checker import cli
 from checker.course import PUZZLES
 from checker.course.attention_heads import key_lengths, seen
-from checker.course.work import WORK, Work, seen_pairs
+from checker.course.work import WORK, Work
 from checker.gpu import Timing
 from checker.puzzle import NORMAL, Case, Launch, Tensors
 from checker.submission.kernel import KernelSource
-from checker.verbs import bench, roofline, timing
+from checker.verbs import bench, timing
 from checker.verbs.arguments import UsageError
 from checker.verbs.bench import COURSE, YOURS, Benchmark, Measured, cases_to_time, measure, predictions
 from checker.verbs.roofline import Demand, Limits, demand
@@ -147,14 +146,6 @@ def test_products_have_a_roofline(space: Workspace) -> None:
 # --- what a case takes --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("causal", [True, False])
-@pytest.mark.parametrize(("n_q", "n_kv"), [(5, 5), (3, 8), (8, 3), (1, 1)])
-def test_pairs_are_counted_under_the_mask(n_q: int, n_kv: int, causal: bool) -> None:
-    case = replace(HEADS.cases[0], flags={"IS_CAUSAL": causal, "RAGGED": 0})
-    case = replace(case, sizes={**case.sizes, "B": 1, "N_Q": n_q, "N_KV": n_kv})
-    assert seen_pairs(case, n_kv) == int(seen(case, torch.tensor([n_kv])).sum())
-
-
 def test_a_library_reads_shared_heads_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Expanded keys are more bytes: beside them our kernels would look better than they are."""
     given: list[tuple[int, bool]] = []
@@ -220,34 +211,6 @@ def test_the_largest_cases_are_timed_unless_sizes_are_named() -> None:
     assert (case.sizes["N_Q"], case.dtype, case.family) == (16384, "bfloat16", NORMAL)
     with pytest.raises(UsageError, match="no size called N"):
         cases_to_time(FAST, {"N": 1})
-
-
-# --- the limits of a GPU ------------------------------------------------------------------------------------------------
-
-
-def test_limits_are_measured_once_for_each_gpu(space: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    measured: list[str] = []
-
-    def measure_it() -> Limits:
-        measured.append(gpu.device_name())
-        return replace(GPU, gpu=gpu.device_name())
-
-    monkeypatch.setattr("checker.gpu.device_name", lambda: "one GPU")
-    assert roofline.measured_limits(measure_it) == roofline.measured_limits(measure_it) == replace(GPU, gpu="one GPU")
-    assert measured == ["one GPU"]
-    monkeypatch.setattr("checker.gpu.device_name", lambda: "another")
-    assert roofline.measured_limits(measure_it).gpu == "another"
-    (space.ours / roofline.FILE).write_text(json.dumps({"measured on": 3}))
-    assert roofline.measured_limits(measure_it).gpu == "another"
-    assert len(measured) == 3
-
-
-def test_limits_that_were_beaten_are_measured_again(space: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("checker.gpu.device_name", lambda: GPU.gpu)
-    busy = replace(GPU, copy=GPU.copy * 1.1, products={dtype: rate / 2 for dtype, rate in GPU.products.items()})
-    assert roofline.measured_limits(lambda: busy) == busy
-    assert roofline.measured_again(busy, lambda: GPU) == replace(GPU, copy=busy.copy)
-    assert roofline.measured_limits(lambda: busy) == replace(GPU, copy=busy.copy)
 
 
 # --- without a GPU ------------------------------------------------------------------------------------------------------

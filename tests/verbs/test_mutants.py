@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,17 +16,15 @@ from checker.judge.outcome import Candidate
 from checker.judge.runner import RunResult
 from checker.live.in_process import InProcess
 from checker.misconceptions import Misconception, bank, quick
-from checker.misconceptions.pages import PageError
 from checker.puzzle import Launch
 from checker.simulator.trace import SimulateOptions
 from checker.submission.kernel import KernelSource
 from checker.verbs import mutants
-from checker.verbs.mutants import Row, exit_code, kill_table
+from checker.verbs.mutants import exit_code, kill_table
 from tests.judge.helpers import solution
 
 VECTOR_ADD = PUZZLES["vector_add"]
 SMALL = quick(VECTOR_ADD)
-CAUGHT = Row("vector_add", "no_mask", "failed", "memory", ("memory", "values"), "no_mask")
 
 
 @pytest.fixture
@@ -60,24 +57,6 @@ class Hardware(InProcess):
             yield result
 
 
-def test_what_counts_as_caught_and_as_named() -> None:
-    for row, caught, right, code in (
-        (CAUGHT, True, True, 0),
-        (replace(CAUGHT, gate="traffic"), True, False, 1),
-        (replace(CAUGHT, status="passed", gate=None), False, False, 1),
-        (replace(CAUGHT, status="infra_error", gate=None), False, False, 3),
-        (replace(CAUGHT, status="timeout", gate="values"), True, True, 0),
-        (replace(CAUGHT, gate="values", gpu="wrong values"), True, True, 0),
-        (replace(CAUGHT, gate="values", gpu=NOT_VISIBLE), True, True, 1),
-        (replace(CAUGHT, gpu=NOT_VISIBLE), True, True, 0),
-    ):
-        assert (row.caught, row.by_the_right_gate, exit_code([row])) == (caught, right, code), row
-    assert exit_code([]) == 2
-    twin = replace(CAUGHT, diagnosed_as="twin", same_as=("twin",))
-    assert twin.diagnosed
-    assert not replace(twin, same_as=()).diagnosed
-
-
 def test_a_gpu_shows_wrong_values_changed_inputs_and_writes_outside_tensors(tmp_path: Path) -> None:
     def spoil(name: str, element: int) -> Callable[[dict[str, torch.Tensor]], None]:
         def mark(tensors: dict[str, torch.Tensor]) -> None:
@@ -100,23 +79,6 @@ def test_a_gpu_shows_wrong_values_changed_inputs_and_writes_outside_tensors(tmp_
     assert seen_on_gpu(Candidate(SMALL, solution("vector_add"), crashed)) == "error: it burns"
     with pytest.raises(RuntimeError, match="it burns"):
         seen_on_gpu(Candidate(SMALL, solution("vector_add"), Hardware(tmp_path, status="infra_error")))
-
-
-def test_the_gpu_launches_every_kernel_whatever_the_simulator_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: Sequence[Misconception]
-) -> None:
-    monkeypatch.setattr("checker.checking.resolve_device", lambda name: name)
-    seen: list[Row] = []
-    rows = kill_table([SMALL], "cuda", report=seen.append, runner=Hardware(tmp_path), jobs=2)
-    assert seen == rows
-    assert [row.name for row in rows] == [wrong.name for wrong in few]
-    assert {row.gate for row in rows} == {"values", "memory", "traffic"}
-    for row in rows:
-        assert row.caught
-        assert row.agrees
-        assert (row.gpu == "wrong values") == (row.gate == "values")
-    rows = kill_table([SMALL], "cuda", runner=Hardware(tmp_path, status="infra_error"), jobs=1)
-    assert {row.status for row in rows} == {"infra_error"}, "a GPU that cannot be used is the grader's failure"
 
 
 def test_without_a_gpu_the_table_does_not_mention_one(
@@ -143,17 +105,3 @@ def test_show_prints_one_wrong_kernel_with_its_belief(capsys: pytest.CaptureFixt
     ):
         assert cli.main(["mutants", "--show", name]) == 2
         assert complaint in capsys.readouterr().err
-
-
-def test_a_page_that_does_not_fit_is_explained_in_one_sentence(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def misfit(_: str) -> None:
-        raise PageError("row_softmax, no_mask: there is no such line in the solution")
-
-    monkeypatch.setattr(mutants, "bank", misfit)
-    assert cli.main(["mutants", "--puzzle", "row_softmax"]) == 2
-    message = capsys.readouterr().err
-    assert "row_softmax, no_mask: there is no such line in the solution" in message
-    assert "CONTRIBUTING.md" in message
-    assert "Traceback" not in message
