@@ -113,6 +113,8 @@ UNREADABLE: dict[str, tuple[str, str | bytes, str]] = {
     "an encoding that is none": ("a.py", b"# -*- coding: surprise -*-\n" + RIGHT.encode(), "undecodable"),
     "a number of a million digits in json": ("a.ipynb", '{"cells": ' + "9" * 1_000_000 + "}", "unreadable"),
     "a tar": ("a.tar.gz", b"\x1f\x8b\x08", "other_kind"),
+    "a zip that leads out of its folder": ("a.zip", zipped({"../evil.py": RIGHT}), "unsafe"),
+    "a zip with a path from the root": ("a.zip", zipped({"/evil.py": RIGHT}), "unsafe"),
     "a zip with a drive": ("a.zip", zipped({"C:/evil.py": RIGHT}), "unsafe"),
     "a zip with backslashes": ("a.zip", zipped({"..\\evil.py": RIGHT}), "unsafe"),
     "an encrypted zip": ("a.zip", encrypted_zip(), "unreadable"),

@@ -46,10 +46,6 @@ def right(result: RunResult, n: int) -> bool:
     return result.status == "passed" and torch.equal(result.tensors["z_ptr"], torch.arange(n) + 0.5)
 
 
-def side_by_side(result: RunResult) -> bool:
-    return result.trace is not None and result.trace.in_lockstep
-
-
 def test_one_job_simulates_all_launches_of_a_kernel_until_the_session_ends(
     sandbox: Sandbox, started: list[Job]
 ) -> None:
@@ -128,22 +124,3 @@ def test_launches_split_over_two_jobs_come_back_in_order_up_to_the_first_that_st
     stopping = [launch(5 if i in (9, 12) else 40, 2 ** (i % 8)) for i in range(16)]
     results = list(sandbox.simulate(kernel("", STOPS_AT_5), stopping, TOGETHER))
     assert [result.status for result in results] == ["passed"] * 9 + ["protocol_error"]
-
-
-def test_a_launch_with_a_finding_runs_by_itself(sandbox: Sandbox) -> None:
-    unmasked = kernel().source.replace("x + y, mask=mask", "x + y")
-    launches = [launch(n) for n in (32, 37, 48)]
-    results = list(sandbox.simulate(kernel("", unmasked.partition("language as tl\n")[2]), launches, TOGETHER))
-    assert [side_by_side(result) for result in results] == [True, False, True]
-    assert [f.kind for f in results[1].trace.findings] == ["out_of_bounds_store"]  # type: ignore[union-attr]
-    assert right(results[1], 37)
-
-
-def test_options_that_need_launches_one_by_one_are_honoured(sandbox: Sandbox) -> None:
-    for more in ({"events": True}, {"explain_nan": True}, {"order": "reversed"}):
-        options = SimulateOptions(together=True, **more)  # type: ignore[arg-type]
-        (result, _) = sandbox.simulate(kernel(), [launch(37), launch(38)], options)
-        assert right(result, 37)
-        assert not side_by_side(result)
-        assert result.trace is not None
-        assert bool(result.trace.events) == ("events" in more)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-import re
-
 import numpy as np
 import pytest
 import torch
@@ -12,7 +9,7 @@ import triton
 import triton.language as tl
 
 from checker.puzzle import Launch
-from checker.simulator import simulate, simulate_together, triton_internals
+from checker.simulator import simulate, triton_internals
 from checker.simulator.builder_calls import NotRecorded
 from tests.simulator import kernels
 from tests.simulator.launching import EVENTS, EXPLAIN, attention_launch, elementwise
@@ -49,18 +46,6 @@ def test_what_was_recorded_computes_the_same(kind, options, recorded_operations,
         assert np.array_equal(trace.writer_lines["o_ptr"], expected.writer_lines["o_ptr"])
 
 
-def test_the_front_end_works_once_for_one_pair_of_types(recorded_operations, monkeypatch):
-    calls = []
-    dot = triton_internals.TritonSemantic.dot
-    monkeypatch.setattr(triton_internals.TritonSemantic, "dot", lambda *a, **k: calls.append(1) or dot(*a, **k))
-    simulate(kernels.flash_attention, attention())
-    first = len(calls)
-    simulate(kernels.flash_attention, attention())
-    assert first == len(calls) == 2
-    simulate_together(kernels.flash_attention, [attention(), attention()], 10.0)
-    assert len(calls) == 4  # constants have another shape there
-
-
 @triton.jit
 def look_alikes(x_ptr, y_ptr):
     offs = tl.arange(0, 16)
@@ -79,9 +64,3 @@ def test_look_alikes_are_told_apart(recorded_operations):
     for _ in range(2):
         a, b, e = x * (x + 1), x * x * 100, (x * (x + 1) + x) + (x * x + x + 1)
         assert torch.equal(elementwise(look_alikes, x), a + b + 21 * 10000 + e)
-
-
-def test_the_front_end_reads_types_and_not_handles():
-    """Of the handles that it passes on it asks nothing, apart from the promises, which do not reach it here."""
-    source = inspect.getsource(triton_internals.TritonSemantic)
-    assert set(re.findall(r"\.handle\.(\w+)", source)) <= {"set_attr", "get_context"}
