@@ -32,10 +32,6 @@ def words_of(state: StateSteps, action: str) -> list[str]:
     return [at.words for at in state.at if at.action == action]
 
 
-def reads_of(state: StateSteps) -> set[tuple[int, ...]]:
-    return {box for at in state.at for _, box in at.reads}
-
-
 def levels_of(heat: tuple[int, int, str]) -> np.ndarray:
     rows, columns, text = heat
     return np.array([LEVELS.index(c) if c in LEVELS else -np.inf for c in text]).reshape(rows, columns)
@@ -87,22 +83,6 @@ def test_a_state_holds_the_sum_so_far(tmp_path: Path) -> None:
                     assert np.abs(levels_of(at.pictures[picture]) / 31.5 - 1 - roots).max() < 0.05  # type: ignore[arg-type]
                 added += 1
         assert added == -(-len(k) // chunk)
-
-
-def test_each_pair_of_query_and_key_goes_through_the_state_or_the_scores_once(tmp_path: Path) -> None:
-    for name, sizes, expected in (
-        ("linear_attention", {"N_Q": 32, "N_KV": 40}, {(0, 16, 0, 40), (16, 32, 0, 40)}),
-        ("causal_linear_attention", {"N": 8}, {(n, n + 1, 0, n + 1) for n in range(8)}),
-        (CHUNKED, {"N": 48}, {(16, 32, 0, 16), (32, 48, 0, 32)}),
-        ("causal_linear_attention_parallel", {"N": 56}, {(16, 32, 0, 16), (32, 48, 0, 32), (48, 56, 0, 48)}),
-    ):
-        shot = films.solved(name, tmp_path, **sizes)
-        assert reads_of(state_of(shot)) == expected, name
-        if shot.film.visits:
-            pairs = np.zeros((sizes["N"], sizes["N"]), int)
-            for r0, r1, c0, c1 in [*(p.box for p in shot.film.visits.pairs), *expected]:
-                pairs[r0:r1, c0:c1] += 1
-            assert (pairs[np.tril_indices(sizes["N"])] == 1).all(), name
 
 
 def test_the_words_say_what_a_step_does(tmp_path: Path) -> None:
