@@ -18,7 +18,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from tools import browser, setup_venv
+from tools import setup_venv
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -67,12 +67,6 @@ def test_the_documented_make_commands_exist() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md"):
         assert set(re.findall(r"`make ([a-z][a-z-]*)", page.read_text())) <= targets, page.name
-
-
-def test_ci_ends_with_the_tests() -> None:
-    script = ROOT / ".ci" / "run"
-    assert os.access(script, os.X_OK)
-    assert [line for line in script.read_text().splitlines() if line.startswith("make")][-1] == "make test"
 
 
 def test_no_committed_file_names_a_path_of_one_machine() -> None:
@@ -144,51 +138,3 @@ def test_it_starts_on_an_old_python_and_says_what_to_install(
     message = capsys.readouterr().err
     for part in ("Python 3.9", "apt install", "PYTHON="):
         assert part in message
-
-
-def test_it_takes_the_first_python_that_is_new_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    versions = {sys.executable: (3, 8), "python3": (3, 10), "python3.12": (3, 12), "python3.11": (3, 11)}
-    monkeypatch.setattr(setup_venv, "version_of", versions.get)
-    assert setup_venv.find_python() == ("python3.12", (3, 12))
-
-
-def test_it_explains_why_pip_failed() -> None:
-    for output, explanation in (
-        ("ERROR: Could not install: [Errno 28] No space left on device", "The disk is full"),
-        ("Temporary failure in name resolution", "cannot be reached"),
-        ("error: subprocess-exited-with-error", "remove the folder .venv"),
-    ):
-        assert explanation in setup_venv.explain(output)
-
-
-def test_it_takes_the_small_build_of_torch_unless_there_is_an_nvidia_driver(monkeypatch: pytest.MonkeyPatch) -> None:
-    for build, driver, online, small in (
-        ("auto", False, True, True),
-        ("auto", False, False, False),
-        ("auto", True, True, False),
-        ("cpu", True, False, True),
-        ("cuda", False, True, False),
-    ):
-        monkeypatch.setattr(setup_venv, "has_nvidia_driver", lambda driver=driver: driver)
-        monkeypatch.setattr(setup_venv, "reachable", lambda host, online=online: online)
-        assert bool(setup_venv.index_options(build)) is small, (build, driver, online)
-
-
-def test_on_a_mac_and_on_windows_it_takes_the_only_build_of_torch(monkeypatch: pytest.MonkeyPatch) -> None:
-    for system, python in (("darwin", "bin/python"), ("win32", "Scripts/python.exe")):
-        monkeypatch.setattr(sys, "platform", system)
-        assert setup_venv.index_options("cpu") == []
-        assert setup_venv.venv_python().replace(os.sep, "/").endswith(f".venv/{python}")
-
-
-def test_ci_fails_without_a_browser(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    broken = tmp_path / "chromium"
-    broken.write_text("#!/bin/sh\nexit 1\n")
-    broken.chmod(0o755)
-    monkeypatch.setenv("TILE_BROWSER", str(broken))
-    assert browser.find_browser() is None
-    monkeypatch.setenv("PATH", "")
-    monkeypatch.setenv("CI", "true")
-    assert browser.main() == 1
-    monkeypatch.delenv("CI")
-    assert browser.main() == 0
