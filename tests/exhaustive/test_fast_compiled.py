@@ -14,7 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pytest
 import torch
 import triton
 from triton.backends.compiler import GPUTarget
@@ -185,14 +184,3 @@ def test_gluon_backward(d: int, causal: bool, dtype: str, tmp_path: Path) -> Non
     assert "red.global" in one.ptx or "atom.global" in one.ptx
     assert ".v4.f32" in one.ptx
     assert_lean(one, spilled=256 if config.lag else FEW)
-
-
-def test_gluon_backward_explains_what_it_does_not_support() -> None:
-    for d, dtype, words in (
-        (96, torch.bfloat16, "64 or 128"),
-        (64, torch.float32, "bf16 or all fp16"),
-        (64, torch.float16, "Hopper"),
-    ):
-        (q, k, v, o, do), lse = (t.to(dtype) for t in empty(1, 2, 64, d, count=5)), torch.empty(1, 2, 64)
-        with pytest.raises(ValueError, match=words):
-            attention_backward_gluon.attention_backward_gluon(q, k, v, o, lse, do)

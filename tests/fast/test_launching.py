@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextvars import ContextVar
 from functools import partial
 
 import pytest
 import torch
 
-from checker.puzzle import Launch
 from solutions.fast import attention, attention_backward, attention_fp8, attention_split, linear_attention, softmax
-from tests.fast.exact import normal
 from tests.fast.launches import caught
 
 
@@ -97,38 +94,3 @@ def test_softmax_refuses_numbers_that_it_would_round_or_miss() -> None:
         ):
             with pytest.raises(ValueError, match=words):
                 softmax.softmax(x)
-
-
-def test_memory_for_descriptors_is_allowed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A user's own allocator stays, whatever is launched after it."""
-    allowed: list[object] = []
-    monkeypatch.setattr("triton.set_allocator", allowed.append)
-    monkeypatch.setattr("solutions.fast.launching._ALLOWED", ContextVar("fresh", default=False))
-    launches: list[Launch] = []
-    with caught(lambda kernel, launch: launches.append(launch)):
-        for _ in range(3):
-            attention.attention(*normal(1, 1, 17, 64))
-    assert (len(launches), len(allowed)) == (3, 1)
-
-
-def test_every_split_gets_whole_tiles_of_keys() -> None:
-    for n_kv in (1, 17, 4097, 16384, 65536):
-        for wanted in (1, 2, 5, 16, 132):
-            splits, size = attention_split.share_out(n_kv, 128, wanted)
-            assert size % 128 == 0
-            assert splits <= wanted
-            assert (splits - 1) * size < n_kv <= splits * size
-    assert attention_split.share_out(65536, 128, 16) == (16, 4096)
-
-
-def test_no_program_is_left_over_where_splits_can_prevent_it() -> None:
-    """One tile more than there are multiprocessors took 1.5 times as long, with one of them at work in the second half."""
-    for tiles in (67, 133, 136, 144):
-        splits = attention_split.choose_splits(tiles, 16384, 128, 132)
-        taken, whole = (attention_split.cost(tiles, 16384, 128, n, 132) for n in (splits, 1))
-        assert splits > 1, tiles
-        assert taken < 0.95 * whole, tiles
-    for tiles in (100, 132, 256):
-        assert attention_split.choose_splits(tiles, 16384, 128, 132) == 1, "all of them are at work already"
-    assert attention_split.choose_splits(8, 65536, 128, 132) == 16
-    assert attention_split.choose_splits(1, 1, 128, 132) == 1
