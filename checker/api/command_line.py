@@ -26,18 +26,6 @@ DeviceName = Annotated[
 Secret = Annotated[Path | None, Option(metavar="FILE", help="draw everyone's cases from this file's contents")]
 NoDiagnosis = Annotated[bool, Option("--no-diagnosis", help="do not look for the misconception behind a failure")]
 
-__all__ = [
-    "BROKEN",
-    "FAILED",
-    "PASSED",
-    "USAGE",
-    "DeviceName",
-    "NoDiagnosis",
-    "Secret",
-    "UnavailableHere",
-    "UsageError",
-]
-
 
 _Verb = TypeVar("_Verb", bound=Callable[..., int | None])
 

@@ -13,19 +13,6 @@ from checker.submission.from_path import from_path
 from checker.submission.kernel import KernelSource
 from checker.verbs.film import Film, film_of
 
-__all__ = [
-    "GATES",
-    "LADDER",
-    "PUZZLES",
-    "STATUSES",
-    "KernelSource",
-    "Misconception",
-    "bank",
-    "check",
-    "failing_film",
-    "solution",
-]
-
 
 def solution(puzzle: str) -> KernelSource:
     """The course's solution."""

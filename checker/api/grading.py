@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from checker import gpu
-from checker.checking import Device, DeviceMissing, infra_verdict, resolve_device
+from checker.checking import DeviceMissing, infra_verdict, resolve_device
 from checker.course import LADDER, PUZZLES
-from checker.judge.launches import seed_from
 from checker.judge.result import (
-    CaseCounts,
-    DiagnosisRecord,
-    GateRecord,
     HandedIn,
     Lateness,
     Person,
@@ -25,23 +21,21 @@ from checker.judge.result import (
     plain,
     read,
     result_of,
-    schema,
     source_of,
-    to_json,
     version,
     write,
 )
 from checker.judge.runner import Runner
-from checker.judge.verdict import Status, Verdict
+from checker.judge.verdict import Verdict
 from checker.phrases import count
 from checker.pure_triton import has_compiler
-from checker.puzzle import GATES, Puzzle
+from checker.puzzle import Puzzle
 from checker.sandbox import NO_ISOLATION, Sandbox
 from checker.sandbox.bounded import Bounded
 from checker.sandbox.limits import LANDLOCK, LAYERS, NAMESPACES, SECCOMP
 from checker.submission.files import MAX_ARCHIVE, Entry, entries, skipped
 from checker.submission.from_path import SubmittedKernel
-from checker.submission.kernel import KernelSource, Piece
+from checker.submission.kernel import KernelSource
 from checker.submission.reader import Inner, Reader, course_on_path
 from checker.submission.rules import without_broken
 from checker.verbs.arguments import puzzle_named
@@ -53,81 +47,3 @@ from checker.view.card import card_html
 from checker.view.card_content import STATUS
 from checker.view.theme import asset, prose, style_element
 from checker.workspace import write_atomically
-
-__all__ = [
-    "GATES",
-    "LADDER",
-    "LANDLOCK",
-    "LAYERS",
-    "MAX_ARCHIVE",
-    "NAMESPACES",
-    "NOT_ISOLATED",
-    "NO_COMPILER",
-    "NO_ISOLATION",
-    "PUZZLES",
-    "RETRIES",
-    "SECCOMP",
-    "STATUS",
-    "Bounded",
-    "CaseCounts",
-    "Device",
-    "DeviceMissing",
-    "DiagnosisRecord",
-    "Entry",
-    "GateRecord",
-    "HandedIn",
-    "Inner",
-    "KernelSource",
-    "Lateness",
-    "Person",
-    "Piece",
-    "ProgressBar",
-    "Puzzle",
-    "PuzzleResult",
-    "Reader",
-    "Record",
-    "Result",
-    "RowStatus",
-    "Runner",
-    "Sandbox",
-    "Source",
-    "Status",
-    "Submission",
-    "SubmittedKernel",
-    "Task",
-    "Unread",
-    "Verdict",
-    "asset",
-    "card_html",
-    "count",
-    "course_on_path",
-    "entries",
-    "environment",
-    "film_of_failure",
-    "gpu",
-    "has_compiler",
-    "infra_verdict",
-    "judged",
-    "missing_verdict",
-    "one_line",
-    "plain",
-    "print_table",
-    "prose",
-    "puzzle_named",
-    "read",
-    "resolve_device",
-    "result_of",
-    "schema",
-    "seed_from",
-    "skipped",
-    "source_of",
-    "status_text",
-    "style_element",
-    "to_json",
-    "unreadable_verdict",
-    "version",
-    "without_broken",
-    "words",
-    "write",
-    "write_atomically",
-]

@@ -29,34 +29,3 @@ from checker.workspace import Workspace, find, keep_copy, locked, write_atomical
 
 CHECKER = Path(__file__).resolve().parents[1]
 """The folder of the package."""
-
-__all__ = [
-    "CHECKER",
-    "DARK",
-    "LIGHT",
-    "MAX_BYTES",
-    "OPEN_FOR",
-    "PORT",
-    "TOKEN_HEADER",
-    "Event",
-    "Guess",
-    "Join",
-    "Joined",
-    "Message",
-    "NotAllowed",
-    "NotReached",
-    "Report",
-    "ReportReply",
-    "Word",
-    "Workspace",
-    "asset",
-    "count",
-    "find",
-    "keep_copy",
-    "locked",
-    "parse",
-    "plain_code",
-    "post",
-    "without_docstring",
-    "write_atomically",
-]
