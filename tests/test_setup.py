@@ -24,8 +24,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 LOCK_LINES = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if line and not line.startswith("#")]
 LOCK = {canonicalize_name(name): version for name, version in (line.split("==") for line in LOCK_LINES)}
-OPTIONAL = {"ray", "site"}
-"""Extras outside the lock: 240 MB each, and the course does not need them."""
+OPTIONAL = {"site"}
+"""Extras outside the lock, which the course does not need."""
 EXTRAS = {name: extra for name, extra in PROJECT["optional-dependencies"].items() if name not in OPTIONAL}
 REQUIREMENTS = [Requirement(text) for texts in (PROJECT["dependencies"], *EXTRAS.values()) for text in texts]
 

@@ -1,9 +1,8 @@
 """Fetches the programs that the course is tested beside, each into an environment of its own below .venv.
 
-A JupyterHub with its proxy for the board, Ray for a cluster, and nbgrader for what it reads and writes. None of them
-is part of what a learner has. What cannot be fetched is said here, loudly, and its test is skipped.
+A JupyterHub with its proxy for the board, and nbgrader for what it reads and writes. Neither is part of what a learner has. What cannot be fetched is said here, loudly, and its test is skipped.
 
-    python tools/companions.py [hub ray nbgrader]
+    python tools/companions.py [hub nbgrader]
 """
 
 from __future__ import annotations
@@ -36,7 +35,6 @@ class Companion:
 
 COMPANIONS = {
     "hub": Companion("jupyterhub==6.1.1", "the board as a service of a JupyterHub", beside=False),
-    "ray": Companion("ray==2.60.0", "grading on a Ray cluster that loses a node"),
     "nbgrader": Companion("nbgrader==0.9.6", "a course in nbgrader"),
 }
 

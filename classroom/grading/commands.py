@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
@@ -34,8 +34,6 @@ Output = Annotated[Path, Option("--output", "-o", metavar="RUN", help="the folde
 Jobs = Annotated[int | None, Option(metavar="N", help="verdicts at a time (default: as processors and memory allow)")]
 TimeLimit = Annotated[float, Option(metavar="S", help="seconds for one kernel")]
 LearnerLimit = Annotated[float, Option(metavar="S", help="seconds for one learner; 0 is no limit")]
-Engine = Annotated[Literal["local", "ray"], Option(help="this machine, or a Ray cluster")]
-RayAddress = Annotated[str, Option(metavar="ADDRESS", help="of the cluster; auto is the one that runs here")]
 Isolation = Annotated[
     str | None, Option(metavar="LAYERS", help="refuse to start with less isolation, e.g. landlock+seccomp, or full")
 ]
@@ -64,8 +62,6 @@ def all_stages(
     no_diagnosis: NoDiagnosis = False,
     time_limit: TimeLimit = 600.0,
     learner_limit: LearnerLimit = 600.0,
-    engine: Engine = "local",
-    ray_address: RayAddress = "auto",
     require_isolation: Isolation = None,
     policy: PolicyFile = None,
     gradebook: GradeBook = None,
@@ -76,9 +72,7 @@ def all_stages(
     """Run the four stages one after another."""
     from classroom.grading import stages
 
-    judging = stages.Judging(
-        device, secret, jobs, not no_diagnosis, time_limit, learner_limit, engine, ray_address, require_isolation
-    )
+    judging = stages.Judging(device, secret, jobs, not no_diagnosis, time_limit, learner_limit, require_isolation)
     codes = [
         _stage(stages.collect, path, roster, assignment, puzzle or [], output, match),
         _stage(stages.judge, output, judging),
@@ -110,8 +104,6 @@ def judge(
     no_diagnosis: NoDiagnosis = False,
     time_limit: TimeLimit = 600.0,
     learner_limit: LearnerLimit = 600.0,
-    engine: Engine = "local",
-    ray_address: RayAddress = "auto",
     require_isolation: Isolation = None,
     shard: Annotated[str, Option(metavar="I/N", help="only this part of N, for N processes on one folder")] = "1/1",
 ) -> int:
@@ -119,7 +111,7 @@ def judge(
     from classroom.grading import stages
 
     judging = stages.Judging(
-        device, secret, jobs, not no_diagnosis, time_limit, learner_limit, engine, ray_address, require_isolation, shard
+        device, secret, jobs, not no_diagnosis, time_limit, learner_limit, require_isolation, shard
     )
     return _stage(stages.judge, run, judging)
 

@@ -6,19 +6,18 @@ import os
 import re
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 from markupsafe import Markup
 from matplotlib import style
 
 from checker.api.grading import (
-    NO_ISOLATION,
     RETRIES,
     Bounded,
     KernelSource,
@@ -179,13 +178,6 @@ class _Spent:
             left = later
         if left:
             yield left
-
-
-def isolation_lacks(sandbox: Any, required: Collection[str]) -> list[str]:
-    """The `required` layers that a sandbox lacks, and the gaps in those it has. Empty if none is required, and there is some."""
-    if sandbox.tier == NO_ISOLATION:
-        return ["every isolation"]
-    return [*sorted({*required} - {*sandbox.tier.split("+")}), *sandbox.gaps] if required else []
 
 
 def stored_verdict(

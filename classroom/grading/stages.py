@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import json
 import signal
 import sys
@@ -50,11 +49,9 @@ from classroom.grading import collect as collecting
 from classroom.grading.gradebook import name_of
 from classroom.grading.gradescope import write_results
 from classroom.grading.judging import (
-    Engine,
     Judged,
     Local,
     Task,
-    isolation_lacks,
     jobs_here,
     judge_missing,
     shard,
@@ -84,8 +81,6 @@ class Judging:
     diagnose: bool = True
     time_limit: float = 600.0
     learner_limit: float = 600.0
-    engine: str = "local"
-    ray_address: str = "auto"
     require_isolation: str | None = None
     shard: str = "1/1"
 
@@ -207,7 +202,8 @@ def _judged(judging: Judging, folder: RunFolder, wanted: Sequence[Task], setting
     if not missing:
         return Judged()
     required = _required_layers(judging.require_isolation)
-    engine = _engine(judging, setting, required, _isolated(Sandbox.shared(), required))
+    sandbox, jobs = _isolated(Sandbox.shared(), required), judging.jobs or jobs_here()
+    engine = Local(sandbox, judging.secret_bytes, jobs if setting.device == "cpu" else gpu.verdicts_at_a_time(jobs))
     names = {task.key: task.puzzle.name for task in wanted}
     with ProgressBar(missing) as bar:
 
@@ -216,19 +212,6 @@ def _judged(judging: Judging, folder: RunFolder, wanted: Sequence[Task], setting
             bar.step(f"{names[made.key]} {made.key[:8]}", outcome)
 
         return judge_missing(folder, wanted, setting, engine, learner_seconds=judging.learner_limit, report=done)
-
-
-def _engine(judging: Judging, setting: Setting, required: Sequence[str], sandbox: Sandbox) -> Engine:
-    """What makes the verdicts: a cluster, or this process."""
-    secret = judging.secret_bytes
-    if judging.engine == "ray":
-        if importlib.util.find_spec("ray") is None:
-            raise UnavailableHere("--engine ray needs Ray: pip install 'tile-by-tile[ray]'")
-        from classroom.grading.ray_engine import RayEngine
-
-        return RayEngine(judging.ray_address, secret, required)
-    jobs = judging.jobs or jobs_here()
-    return Local(sandbox, secret, jobs if setting.device == "cpu" else gpu.verdicts_at_a_time(jobs))
 
 
 def _print_judged(judged: Judged, folder: RunFolder, wanted: int) -> int:
@@ -279,7 +262,7 @@ def _isolated(sandbox: Sandbox, required: Sequence[str]) -> Sandbox:
     parts += [f"gaps: {', '.join(sandbox.gaps)}"] if sandbox.gaps else []
     parts += [f"not in force: {reason}" for reason in sandbox.lost]
     print(f"checker: kernels are isolated by {'; '.join(parts)}", file=sys.stderr)
-    if lacking := isolation_lacks(sandbox, required):
+    if lacking := [*sorted({*required} - {*sandbox.tier.split("+")}), *sandbox.gaps] if required else []:
         raise UnavailableHere(
             f"isolation by {', '.join(required)} is required; this machine lacks {', '.join(lacking)}"
         )
