@@ -166,7 +166,7 @@ def measured(
     before, log = sum(getrusage(RUSAGE_CHILDREN)[:2]), folder / "command.log"
     with log.open("wb") as file:
         process = subprocess.Popen(command, cwd=folder, env=environment, stdout=file, stderr=file)
-        with Watch([process.pid]) as watch:
+        with Watch(process.pid) as watch:
             process.wait()
     if process.returncode and not may_fail:
         raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}:\n{log.read_text()[-2000:]}")

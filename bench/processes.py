@@ -15,12 +15,12 @@ def tree(pid: int) -> Iterator[psutil.Process]:
         yield from (process, *process.children(recursive=True))
 
 
-def memory(pid: int, kind: str = "pss") -> float:
-    """MB of a process tree: its share of every page (``pss``), or what it shares with nobody (``uss``)."""
+def memory(pid: int) -> float:
+    """MB of a process tree: its share of every page (PSS)."""
     total = 0.0
     for process in tree(pid):
         with suppress(psutil.Error):  # it has ended
-            total += getattr(process.memory_full_info(), kind) / 2**20
+            total += process.memory_full_info().pss / 2**20
     return total
 
 
@@ -35,16 +35,16 @@ def processor(pid: int) -> float:
 
 
 class Watch:
-    """The largest memory of some process trees together, in MB, while it is open."""
+    """The largest memory of a process tree, in MB, while it is open."""
 
-    def __init__(self, pids: list[int]) -> None:
+    def __init__(self, pid: int) -> None:
         self.peak = 0.0
-        self._pids, self._over = pids, threading.Event()
+        self._pid, self._over = pid, threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
 
     def _look(self) -> None:
         while not self._over.wait(0.1):
-            self.peak = max(self.peak, sum(map(memory, self._pids)))
+            self.peak = max(self.peak, memory(self._pid))
 
     def __enter__(self) -> Watch:
         self._thread.start()

@@ -76,11 +76,6 @@ def install(name: str) -> Path | None:
     return python_of(name)
 
 
-def missing() -> list[str]:
-    """Those that are not here."""
-    return [name for name in COMPANIONS if _missing(name)]
-
-
 def _missing(name: str) -> bool:
     return (find_hub() if name == "hub" else python_of(name)) is None
 

@@ -77,15 +77,12 @@ def kill_table(
     *,
     report: Callable[[Row], None] = lambda row: None,
     runner: Runner | None = None,
-    jobs: int | None = None,
 ) -> list[Row]:
-    """Judge the wrong kernels of `puzzles`, `jobs` at a time, and call `report` after each, in order.
+    """Judge the wrong kernels of `puzzles`, and call `report` after each, in order. Raises PageError for a malformed page.
 
-    Launching on a GPU is mostly waiting for CUDA to start, so there several kernels run at a time by default. Raises
-    PageError for a malformed page.
+    Launching on a GPU is mostly waiting for CUDA to start, so there several kernels run at a time.
     """
-    if jobs is None:
-        jobs = max(1, min(8, (os.cpu_count() or 1) // 2)) if device == "cuda" else 1
+    jobs = max(1, min(8, (os.cpu_count() or 1) // 2)) if device == "cuda" else 1
     pairs = [(puzzle, wrong) for puzzle in puzzles for wrong in _wrong(puzzle)]
     shared = runner or cast(Runner, Sandbox.shared())
     rows = []

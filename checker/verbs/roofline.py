@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 
 import torch
@@ -101,7 +101,7 @@ def demand(puzzle: Puzzle, case: Case) -> Demand:
 # --- this machine --------------------------------------------------------------------------------------------------------
 
 
-def measured_limits(measure: Callable[[], Limits] | None = None) -> Limits:
+def measured_limits() -> Limits:
     """The limits of this machine's GPU: from the saved file, or measured now and saved."""
     path, here = workspace.find().ours / FILE, _here()
     try:
@@ -110,12 +110,12 @@ def measured_limits(measure: Callable[[], Limits] | None = None) -> Limits:
             return Limits(**saved)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         pass  # there is no file, or one from another version of the course
-    return _save((measure or _measure)())
+    return _save(_measure())
 
 
-def measured_again(limits: Limits, measure: Callable[[], Limits] | None = None) -> Limits:
+def measured_again(limits: Limits) -> Limits:
     """Measure again, and save the higher limits: something else may have used the GPU the first time."""
-    now = (measure or _measure)()
+    now = _measure()
     products = {dtype: max(rate, limits.products[dtype]) for dtype, rate in now.products.items()}
     return _save(replace(now, copy=max(now.copy, limits.copy), products=products))
 

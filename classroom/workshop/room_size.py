@@ -1,4 +1,4 @@
-"""The server that a class needs, computed from what one learner takes. `python -m bench.room` measures that (reports/room.md)."""
+"""The server that a class needs, computed from what one learner took when it was measured (reports/room.md)."""
 
 from __future__ import annotations
 
