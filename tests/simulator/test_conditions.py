@@ -10,11 +10,10 @@ import pytest
 import torch
 
 from checker.puzzle import Launch
-from checker.simulator import Trace, simulate, simulate_together
+from checker.simulator import Trace, simulate
 from checker.simulator.trace import Condition
 from checker.simulator.triton_internals import source_of
-from tests.simulator import kernels
-from tests.simulator.launching import HEAD, attention_launch, kernel_of, loaded, nans, softmax_launch
+from tests.simulator.launching import kernel_of, nans
 
 INF = float("inf")
 
@@ -109,95 +108,3 @@ def test_of_floats_only_finite_lanes_count_except_beside_infinity(
 def test_integers_are_told_apart(tmp_path: Path) -> None:
     found = of_statements(tmp_path, [1, 2], "y = tl.where(offs < 5, x, tl.minimum(x, 3.0))", STORE)
     assert (found["offs < 5"].whole, found["3.0"].whole) == (True, False)
-
-
-# ---------------------------------------------------------------------------------------------------------- side by side
-
-BRANCHES = f"""{HEAD}
-
-@triton.jit
-def above(x, limit):
-    return x > limit
-
-
-@triton.jit
-def kernel(x_ptr, y_ptr, N):
-    pid = tl.program_id(0)
-    x = tl.load(x_ptr + pid)
-    if x > 0:
-        if x > 2:
-            x = x - 2
-        x = tl.where(x < 100, x, 100.0)
-    for i in range(pid):
-        if i > 1:
-            x += tl.where(above(x, 50.0), 1.0, 2.0)
-    tl.store(y_ptr + pid, tl.minimum(x, N))
-"""
-
-
-def merged(traces: Sequence[Trace]) -> dict[tuple[Any, ...], str]:
-    found: dict[tuple[Any, ...], str] = {}
-    for one in (condition for trace in traces for condition in trace.conditions):
-        key = one.kind, one.function, one.line, one.column, one.end_column
-        found[key] = "".join(way for way in "TF" if way in found.get(key, "") + ways(one))
-    return found
-
-
-def copies(launches: Sequence[Launch]) -> list[Launch]:
-    return [
-        Launch(
-            one.grid,
-            {k: v.clone() if isinstance(v, torch.Tensor) else v for k, v in one.arguments.items()},
-            one.meta,
-            one.outputs,
-        )
-        for one in launches
-    ]
-
-
-def test_programs_side_by_side_see_what_they_see_alone(tmp_path: Path) -> None:
-    branches = loaded(tmp_path, BRANCHES)
-    values = ([-1.0, -2.0, -3.0], [1.0, -2.0, 1.5, 0.5], [3.0, 1.0, -2.0])
-    split = [
-        Launch((len(v),), {"x_ptr": torch.tensor(v), "y_ptr": nans(len(v)), "N": 7}, {}, ("y_ptr",)) for v in values
-    ]
-    softmax = [softmax_launch(torch.randn(5, n), BLOCK_M=4, BLOCK_N=16) for n in (7, 16, 40)]
-    attention = [attention_launch(2, n, True, (16, 32)) for n in (16, 40, 70)]
-    for kernel, launches in (
-        (branches, split),
-        (kernels.tiled_softmax, softmax),
-        (kernels.flash_attention, attention),
-    ):
-        together = [trace for trace in simulate_together(kernel, copies(launches), 60.0) if trace is not None]
-        assert len(together) == len(launches), kernel
-        assert merged(together) == merged([simulate(kernel, one) for one in copies(launches)])
-
-
-def test_what_programs_hold_that_take_no_part_does_not_count(tmp_path: Path) -> None:
-    branches = loaded(tmp_path, BRANCHES)
-    launches = [Launch((2,), {"x_ptr": torch.tensor([-1.0, 1.0]), "y_ptr": nans(2), "N": 7}, {}, ("y_ptr",))] * 2
-    (trace, _) = simulate_together(branches, copies(launches), 60.0)
-    assert trace is not None
-    found = by_text_of_file(tmp_path, trace)
-    assert ways(found["x > 2"]) == "F"
-    assert ways(found["i > 1"]) == "F"  # the first program has no turns, and rests in the second one's
-
-
-def by_text_of_file(folder: Path, trace: Trace) -> dict[str, Condition]:
-    lines = BRANCHES.splitlines()
-    return {lines[one.line - 1][one.column : one.end_column]: one for one in trace.conditions}
-
-
-def test_a_run_that_gives_up_leaves_no_record(tmp_path: Path) -> None:
-    text = BRANCHES.replace(
-        "    for i in range(pid):\n", "    for i in range(pid):\n        if x > 6:\n            break\n"
-    )
-    leaving = loaded(tmp_path, text)
-    values = ([9.0, 1.0, 9.0, 1.0], [-1.0] * 40)
-    launches = [
-        Launch((len(v),), {"x_ptr": torch.tensor(v), "y_ptr": nans(len(v)), "N": 7}, {}, ("y_ptr",)) for v in values
-    ]
-    gave_up, after = simulate_together(leaving, copies(launches), 60.0)
-    assert gave_up is None
-    assert after is not None
-    assert merged([after]) == merged([simulate(leaving, copies(launches)[1])])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,7 @@ def compared_launches(kernel: Any, named: Sequence[tuple[str, Launch]]) -> Diffe
     alone, together = ([_copy(launch) for _, launch in named] for _ in range(2))
     traces = simulate_together(kernel, together, 60.0)
     difference = Difference(together=[trace is not None for trace in traces])
+    seen: list[tuple[Trace, Trace]] = []
     for (name, launch), mine, theirs, trace in zip(named, alone, together, traces, strict=True):
         problems = ["memory was changed"] if trace is None and _storages(theirs) != _storages(launch) else []
         try:
@@ -52,8 +53,21 @@ def compared_launches(kernel: Any, named: Sequence[tuple[str, Launch]]) -> Diffe
             difference.clean += not expected.findings
             if trace is not None:
                 problems = [*_traces(expected, trace), *_values(mine, theirs)]
+            seen.append((expected, trace or expected))
         difference.problems += [f"{name}: {problem}" for problem in problems]
+    if _ways(one for one, _ in seen) != _ways(other for _, other in seen):
+        difference.problems.append("conditions went other ways")
     return difference
+
+
+def _ways(traces: Iterable[Trace]) -> dict[tuple[str, int, int, int], tuple[bool, bool]]:
+    """Which ways each condition went in any of the launches."""
+    ways: dict[tuple[str, int, int, int], tuple[bool, bool]] = {}
+    for one in (condition for trace in traces for condition in trace.conditions):
+        place = one.function, one.line, one.column, one.end_column
+        true, false = ways.get(place, (False, False))
+        ways[place] = true or bool(one.true), false or bool(one.false)
+    return ways
 
 
 def _copy(launch: Launch) -> Launch:

@@ -78,6 +78,17 @@ def conditions(x_ptr, y_ptr, lengths_ptr, N, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def inside_a_branch(x_ptr, y_ptr, lengths_ptr, N, BLOCK: tl.constexpr):
+    """What a resting program holds says nothing of the inner condition."""
+    row = tl.program_id(0)
+    length = tl.load(lengths_ptr + row)
+    y = 0.0
+    if length > 4:
+        y = tl.where(length > 6, 1.0, 2.0)
+    tl.store(y_ptr + row, y)
+
+
+@triton.jit
 def _until(x, stop):
     n = 0
     while n * n < stop:
@@ -123,7 +134,8 @@ def by_descriptors(x_ptr, y_ptr, lengths_ptr, N, BLOCK: tl.constexpr):
     tl.store(y_ptr + row, total)
 
 
-KERNELS = [to_its_own_length, backwards, while_halving, conditions, in_a_helper, reductions, by_descriptors]
+KERNELS = [to_its_own_length, backwards, while_halving, conditions, inside_a_branch, in_a_helper, reductions]
+KERNELS.append(by_descriptors)
 if hasattr(TritonSemantic, "make_block_ptr"):  # newer Triton has none
 
     @triton.jit
