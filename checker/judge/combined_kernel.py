@@ -72,11 +72,15 @@ class BankRuns:
         self._behaviours: LRUCache[tuple[str, Case, str], Behaviour] = LRUCache(MOST_REMEMBERED)
         self._lock = threading.Lock()
 
+    def remembered(self, misconception: Misconception, prepared: Prepared) -> Behaviour | None:
+        """What the kernel did in this case, if it has run before."""
+        with self._lock:
+            return self._behaviours.get(_key(misconception, prepared))
+
     def behaviours(self, runner: Runner, tasks: Sequence[Task]) -> Iterator[Behaviour]:
         """What each misconception's kernel does in its case, in order. It runs only if it has not run before."""
-        keys = [(m.name, prepared.case, repr(prepared.config)) for m, prepared in tasks]
-        with self._lock:
-            remembered = [self._behaviours.get(key) for key in keys]
+        keys = [_key(*task) for task in tasks]
+        remembered = [self.remembered(*task) for task in tasks]
         arriving = self.run(runner, [task for task, past in zip(tasks, remembered, strict=True) if past is None])
         for key, past in zip(keys, remembered, strict=True):
             if past is None:
@@ -107,6 +111,10 @@ class BankRuns:
                 yield judged(self.puzzle, prepared, result)
 
         return (outcome for _, outcome in in_spite_of_stops(tasks, run))
+
+
+def _key(misconception: Misconception, prepared: Prepared) -> tuple[str, Case, str]:
+    return misconception.name, prepared.case, repr(prepared.config)
 
 
 MOST_REMEMBERED = 3000

@@ -168,14 +168,19 @@ class _Comparison:
     def agreeing(self, kernels: Sequence[Misconception], learner: Sequence[_Case]) -> Sequence[Misconception]:
         """The kernels that do in all these cases what the learner's did.
 
-        The first case rules out most of the bank, so one job runs all kernels in it, the next one those that are left in one more
-        case, and then in twice as many cases each time.
+        Runs that are remembered rule out some. The first case rules out most others, so one job runs all kernels in it, the next
+        one those that are left in one more case, and then in twice as many cases each time.
         """
+        kernels = [m for m in kernels if all(self._agrees_as_remembered(m, *case) for case in learner)]
         start, count = 0, 1
         while kernels and start < len(learner):
             kernels = self._agreeing_in_each(kernels, learner[start : start + count])
             start, count = start + count, max(start, 1)
         return kernels
+
+    def _agrees_as_remembered(self, misconception: Misconception, outcome: Outcome, mine: Behaviour) -> bool:
+        theirs = bank_runs(self.puzzle).remembered(misconception, outcome.prepared)
+        return theirs is None or self._alike(misconception, outcome, mine, theirs)
 
     def _agreeing_in_each(self, kernels: Sequence[Misconception], learner: Sequence[_Case]) -> Sequence[Misconception]:
         tasks = [(m, outcome, mine) for m in kernels for outcome, mine in learner]

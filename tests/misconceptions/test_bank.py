@@ -15,17 +15,15 @@ from checker.submission.rules import is_untouched, violations
 from tests.judge.helpers import changed, cpu_cases, judge, solution, written
 from tests.misconceptions.kernels import problem
 
-BANKS = [puzzle for puzzle in LADDER if bank(puzzle.name)]
-PART = 15
-"""Kernels of one test: a process that is done takes over tests of another, and a whole bank takes minutes."""
-PARTS = [(puzzle, start) for puzzle in BANKS for start in range(0, len(bank(puzzle.name)), PART)]
+BANKS = [puzzle for puzzle in reversed(LADDER) if bank(puzzle.name)]
+"""Those that take longest first. One process judges a whole bank, because it remembers what each kernel did in a case."""
 
 
 @pytest.mark.timeout(3600)  # where few cases do not tell a mistake apart, all cases take their time
-@pytest.mark.parametrize(("puzzle", "start"), PARTS, ids=[f"{puzzle.name}-{start}" for puzzle, start in PARTS])
-def test_wrong_kernels_are_caught_by_their_gate_and_named(puzzle, start, runner):
+@pytest.mark.parametrize("puzzle", BANKS, ids=lambda puzzle: puzzle.name)
+def test_wrong_kernels_are_caught_by_their_gate_and_named(puzzle, runner):
     problems = []
-    for wrong in bank(puzzle.name)[start : start + PART]:
+    for wrong in bank(puzzle.name):
         # few cases may leave two mistakes that behave alike: then more of them decide, and at last all
         for cases in (quick(puzzle, [wrong.seen_in], smallest=2), quick(puzzle), puzzle):
             complaint = problem(wrong, judge(cases, wrong.source, runner))
