@@ -24,9 +24,10 @@ def verdicts(few: bool, names: list[str], folder: Path) -> Iterator[tuple[str, A
 
     runner = InProcess(folder)
     for name in names:
-        kernels = {name: solution(name), **{f"{name}/{wrong.name}": wrong.source for wrong in bank(name)}}
-        for kernel, source in kernels.items():
-            puzzle = quick(PUZZLES[name]) if few else PUZZLES[name]
+        kernels = {name: (solution(name), None)}
+        kernels |= {f"{name}/{wrong.name}": (wrong.source, [wrong.seen_in]) for wrong in bank(name)}
+        for kernel, (source, cases) in kernels.items():
+            puzzle = quick(PUZZLES[name], cases, smallest=2) if few else PUZZLES[name]
             verdict = judge(puzzle, source, runner, hurry=False)
             gates = [
                 (gate.gate, gate.status, gate.line, gate.case and gate.case.name, gate.message)

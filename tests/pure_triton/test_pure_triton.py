@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import msgspec
@@ -15,7 +13,8 @@ from triton._C import libtriton
 from checker.judge.result import Result
 from checker.pure_triton import VENDORED, VERSION
 from checker.pure_triton.libtriton import ENUMS, argument_type
-from tests.pure_triton.conftest import ROOT, Run
+from tests.pure_triton.conftest import Run
+from tests.pure_triton.front_end import answers
 
 same_version = pytest.mark.skipif(triton.__version__ != VERSION, reason=f"the copied files are Triton {VERSION}'s")
 
@@ -48,26 +47,22 @@ def test_arguments_have_triton_s_types() -> None:
 
 
 @same_version
-def test_the_front_end_says_the_same_without_the_wheel(without_triton: Run) -> None:
-    arguments = ("tests.pure_triton.front_end", "broken", "solutions")
-    here = subprocess.run([sys.executable, "-m", *arguments], cwd=ROOT, capture_output=True, text=True, check=True)
-    pure, real = json.loads(without_triton(*arguments)), json.loads(here.stdout)
-    assert (pure.pop("compiler"), real.pop("compiler")) == (False, True)
+def test_the_front_end_says_the_same_without_the_wheel(without_triton: Run, tmp_path: Path) -> None:
+    kinds = ["broken", "solutions"]
+    pure, real = json.loads(without_triton("tests.pure_triton.front_end", *kinds)), dict(answers(kinds, tmp_path))
+    assert not pure.pop("compiler")
     assert len(real) > 100
-    assert {name: answer for name, answer in pure.items() if answer != real[name]} == {}
+    assert {name: answer for name, answer in pure.items() if tuple(answer) != real[name]} == {}
 
 
-def test_a_kernel_is_checked_without_the_wheel(without_triton: Run) -> None:
-    card = without_triton("checker", "check", "solutions/row_softmax.py")
-    assert "Row softmax passed" in card
-    assert "front end accepts it" in card
-
-
-def test_a_grade_says_that_no_machine_code_was_made_or_refuses_where_it_is_required(without_triton: Run) -> None:
-    result = json.loads(without_triton("checker", "grade", "solutions/vector_add.py", "--json", "-"))
-    graded = msgspec.convert(result, Result)
+def test_a_kernel_is_checked_and_graded_without_the_wheel(without_triton: Run) -> None:
+    seen = json.loads(without_triton("tests.pure_triton.session"))
+    assert "Vector addition passed" in seen["card"]
+    assert "front end accepts it" in seen["card"]
+    graded = msgspec.convert(json.loads(seen["grade"]), Result)
     assert graded.environment.triton == f"{VERSION} without a compiler"
     (one,) = graded.submissions
     assert (one.puzzles[0].status, one.puzzles[0].front_end_only, one.review) == ("passed", True, "compiler")
-    refused = without_triton("checker", "grade", "solutions/vector_add.py", "--require-compiler", code=3)
-    assert "no machine code is made. Nothing was graded, because of --require-compiler." in " ".join(refused.split())
+    assert "no machine code is made. Nothing was graded, because of --require-compiler." in " ".join(
+        seen["refusal"].split()
+    )

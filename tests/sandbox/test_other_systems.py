@@ -10,8 +10,7 @@ import json
 import os
 import subprocess
 import sys
-
-import pytest
+from typing import Any
 
 from checker.sandbox import Sandbox
 from checker.sandbox.job_object import _Limits
@@ -19,14 +18,18 @@ from tests.sandbox.conftest import ROOT
 from tests.sandbox.stripped.session import verdicts
 
 
-@pytest.mark.parametrize("system", ["Windows", "Darwin"])
-def test_a_learner_works_without_linux(system: str, sandbox: Sandbox) -> None:
+def test_a_learner_works_on_windows(sandbox: Sandbox) -> None:
+    works_without_linux("Windows", sandbox)
+
+
+def works_without_linux(system: str, sandbox: Sandbox) -> dict[str, Any]:
+    """What a session in a Python without the names that this system lacks reports."""
     folders = os.pathsep.join([str(ROOT / "tests/sandbox/stripped"), str(ROOT)])
     environment = {**os.environ, "LIKE": system, "PYTHONPATH": folders}
     command = [sys.executable, "-P", "-m", "tests.sandbox.stripped.session"]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
-    seen = json.loads(done.stdout.splitlines()[-1])
+    seen: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
 
     assert seen["tier"] == "no isolation"
     assert seen["verdicts"] == json.loads(json.dumps(verdicts(sandbox)))
@@ -38,8 +41,7 @@ def test_a_learner_works_without_linux(system: str, sandbox: Sandbox) -> None:
     assert seen["film"] > 10_000
     assert seen["graded"] == 3
     assert "without isolation" in seen["refusal"]
-    if system == "Darwin":
-        assert seen["greedy"] == "resource_limit"
+    return seen
 
 
 def test_the_limits_of_a_job_object_have_the_size_that_windows_expects() -> None:
