@@ -37,7 +37,7 @@ from checker.puzzle import Gate, Puzzle
 from checker.simulator.trace import SimulateOptions, Trace
 from checker.submission.kernel import KernelSource
 
-DRAWS, DRAWN_CASES = 3, 8
+DRAWS, DRAWN_CASES = 2, 4
 """This many draws, and this many of their smallest cases, tell apart kernels that agree on all cases of the puzzle."""
 NONE_KNOWN = Diagnosis(None)
 AND_MORE = "This explains the failure with ordinary numbers. In harder cases something else is wrong, too: fix this first, then check again."
