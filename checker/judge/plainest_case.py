@@ -102,9 +102,9 @@ class _Search:
 
 
 def _everyday(puzzle: Puzzle, case: Case, tiles: bool) -> Iterator[Case]:
-    """Ordinary numbers: a few in one row, or just more than one tile, or in every dimension; then in the sizes of `case`.
+    """Ordinary numbers: a few in one row, or just more than one tile, or in every tiled dimension; then in the sizes of `case`.
 
-    Without `tiles`, tiles stay.
+    Without `tiles`, tiles stay. Of batches, heads and the like there are few, because each of them makes programs of its own.
     """
     plain = replace(case, family=NORMAL, dtype="float32", layout="contiguous", flags=_off(case), seed=0)
     columns = _columns(puzzle, case)
@@ -113,7 +113,11 @@ def _everyday(puzzle: Puzzle, case: Case, tiles: bool) -> Iterator[Case]:
     for seed in range(DRAWS):
         for n in sorted({FEW, 2 * FEW, tile + 1, 2 * tile}):
             for others in (1, 2, n):
-                sizes = {name: smallest_from(puzzle, name, n if name == columns else others) for name in case.sizes}
+                wanted = {
+                    name: n if name == columns else others if factors.tile_of(name, case.meta) else min(others, 2)
+                    for name in case.sizes
+                }
+                sizes = {name: smallest_from(puzzle, name, size) for name, size in wanted.items()}
                 small = replace(plain, sizes=sizes, seed=seed)
                 yield in_small_tiles(puzzle, small) if tiles else small
             if seed and n == FEW:
