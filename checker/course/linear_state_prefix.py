@@ -12,7 +12,7 @@ from checker.course.contributions import contributions as added_by_chunk
 from checker.course.diagrams import PREFIX
 from checker.course.linear import ANY_COLUMNS, columns, magnitude
 from checker.course.linear_values import power
-from checker.course.tensors import generator
+from checker.course.tensors import generator, once_a_case
 from checker.puzzle import NORMAL, Case, Domain, FilmSpec, Tensors, Tolerance
 
 
@@ -89,8 +89,18 @@ def reference(case: Case, inputs: Tensors) -> Tensors:
 
 
 def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
-    """The magnitude of a row, or of the number itself in families where neighbouring numbers differ by orders of magnitude."""
-    return expected.abs() if case.family in (contributions, dwarfing) else magnitude(case, output, expected)
+    """The magnitude of a row, or the largest sum of each number so far in families where neighbours differ by orders of magnitude."""
+    return (
+        largest_so_far(case, output) if case.family in (contributions, dwarfing) else magnitude(case, output, expected)
+    )
+
+
+@once_a_case
+def largest_so_far(case: Case, output: str) -> torch.Tensor:
+    """The largest magnitude among a sum and those before it: a sum that happens to come near 0 keeps the rounding errors of all."""
+    exact = reference(case, {name: x.double() for name, x in make(case).items()})
+    largest = exact["start_ptr"].abs().cummax(dim=1).values
+    return largest if output == "start_ptr" else torch.maximum(largest[:, -1], exact["end_ptr"].abs())
 
 
 def from_row(row: Row) -> Case:

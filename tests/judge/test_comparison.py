@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from checker.course import PUZZLES
-from checker.judge.comparison import compare
+from checker.course.linear_state_prefix import dwarfing
+from checker.judge.comparison import compare, error_against
 from checker.judge.launches import prepare
 from checker.puzzle import NORMAL, Tolerance
 from tests.judge.helpers import cpu_cases
@@ -93,3 +94,16 @@ def test_tensors_compared_in_pieces_are_compared_whole(monkeypatch, prepared):
     mismatch = compared(prepared, y).mismatch
     assert mismatch is not None
     assert (mismatch.first, mismatch.wrong) == ((0, 0), 2)
+
+
+def test_a_running_sum_that_comes_near_0_may_keep_the_rounding_errors_of_those_before():
+    puzzle = PUZZLES["linear_state_prefix"]
+    (case,) = (c for c in puzzle.cases if c.family == dwarfing and c.sizes["N_CHUNKS"] == 70)
+    case = replace(case, seed=2362)  # one of its sums is a millionth of those before it
+    made = puzzle.make(case)
+    sums = torch.cat([made["x0_ptr"][:, None], made["x_ptr"]], dim=1).cumsum(dim=1)  # in float32
+    expected = puzzle.reference(case, {name: x.double() for name, x in made.items()})
+    assert error_against(puzzle, case, "start_ptr", sums[:, :-1], expected["start_ptr"]).max() < 0.5
+    assert error_against(puzzle, case, "end_ptr", sums[:, -1], expected["end_ptr"]).max() < 0.5
+    rounded = sums.to(torch.bfloat16).float()
+    assert error_against(puzzle, case, "start_ptr", rounded[:, :-1], expected["start_ptr"]).max() > 10
