@@ -58,6 +58,7 @@ _MAKES = {
     "create_shl": "the shift",
     "create_int_cast": "the cast",
     "loop": "what grows in the loop",
+    "loop_end": "the last step of the loop",
 }
 """What a number that wraps around comes from."""
 

@@ -168,6 +168,12 @@ class Twins:
             wrap = self.wrap(name, result, exact)
         return Twin(exact, held, wrap, sides)
 
+    def counted(self, operation: str, exact: int, type_: Any) -> Twin:
+        """A number that only the machine's code counts up to."""
+        held = np.int64(exact).astype(numerics.ELEMENT[type_.name])
+        wrap = Wrap(self.locator.line(), operation, exact, str(type_)) if exact != held else None
+        return Twin(np.int64(exact), held, wrap)
+
     def wrap(self, operation: str, result: Handle, exact: Any) -> Wrap:
         largest = np.asarray(exact).reshape(-1)
         largest = largest[np.abs(largest.astype(np.float64)).argmax()]
@@ -321,6 +327,8 @@ class TwinRange(Range):
         self.more = max(rounds - len(self.numbers), 0) if rounds < _MOST_ROUNDS else 0
         for handle in handles if rounds < _MOST_ROUNDS else ():
             twins.reached(handle.twin)
+        if rounds:  # the loop ends because the number after its last one is compared with the bound
+            twins.reached(twins.counted("loop_end", start + rounds * step, self.type))
         self.leap = min(_ROUNDS, len(self.numbers) - 1)
         """The round that comes after all those that the small launch lacks."""
 

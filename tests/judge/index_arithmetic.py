@@ -23,6 +23,15 @@ _KEYS = "k = tl.load(k_ptr + cols[:, None] * stride_kn + offs_d[None, :], mask=m
 _NEXT = "        m_i = m_new\n    # [BLOCK_M, D]"
 _Q = "q = tl.load(q_ptr + offs_m[:, None] * stride_qm + offs_d[None, :], mask=mask_m[:, None], other=0.0)"
 _LOOP = "    for start_n in range(0, N_KV, BLOCK_N):\n        cols = start_n + offs_n\n"
+_ONE_TILE = """    pid = tl.program_id(0).to(tl.int64)
+    offs_n = pid * BLOCK_N + tl.arange(0, BLOCK_N)
+    mask = offs_n < N
+    # [BLOCK_N]
+    x = tl.load(x_ptr + offs_n, mask=mask, other=0.0)
+    # [BLOCK_N]
+    y = tl.load(y_ptr + offs_n, mask=mask, other=0.0)
+    tl.store(z_ptr + offs_n, x + y, mask=mask)
+"""
 _STATE = "row = (group * N_CHUNKS + chunk) * SIZE + offs"
 _STATES = "row = (head * N_CHUNKS + chunk) * D + offs_d"
 _LSE = "lse_ptr + (batch * H_Q + head) * N_Q + offs_m"
@@ -34,6 +43,17 @@ def _passes(loop: str) -> Exchange:
         m_i = tl.maximum(m_i, tl.max(x, axis=0))
 """
     return _CHUNK, loop.replace("        BODY\n", body)
+
+
+def _every_tile(bounds: str) -> Exchange:
+    """vector_add, in a loop over every tile that a program may own, as in a launch with fewer programs than tiles."""
+    body = """        offs_n = start_n + tl.arange(0, BLOCK_N)
+        mask = offs_n < N
+        x = tl.load(x_ptr + offs_n, mask=mask, other=0.0)
+        y = tl.load(y_ptr + offs_n, mask=mask, other=0.0)
+        tl.store(z_ptr + offs_n, x + y, mask=mask)
+"""
+    return _ONE_TILE, f"    pid = tl.program_id(0)\n    for start_n in range({bounds}):\n{body}"
 
 
 WRONG: dict[str, tuple[str, tuple[Exchange, ...]]] = {
@@ -142,6 +162,10 @@ WRONG: dict[str, tuple[str, tuple[Exchange, ...]]] = {
     "a state's rows in 32 bits": (
         "causal_linear_attention_chunked",
         (("offs_s = (head * D + offs_d[:, None]) * D_V", "offs_s = (tl.program_id(0) * D + offs_d[:, None]) * D_V"),),
+    ),
+    "the step past a loop's end": (
+        "vector_add",
+        (_every_tile("pid * BLOCK_N, N, tl.num_programs(0) * BLOCK_N"),),
     ),
     "an element's number in float32": (
         "vector_add",
@@ -283,6 +307,10 @@ RIGHT: dict[str, tuple[str, tuple[Exchange, ...]]] = {
     "a chunk's first element": (
         "linear_state_prefix",
         ((_STATE, "row = group * N_CHUNKS * SIZE + chunk.to(tl.int64) * SIZE + offs"),),
+    ),
+    "the step past a loop's end in 64 bits": (
+        "vector_add",
+        (_every_tile("pid.to(tl.int64) * BLOCK_N, N, tl.num_programs(0) * BLOCK_N"),),
     ),
     "hints": (
         "vector_add",
