@@ -26,6 +26,8 @@ _LOWEST_HALF = 65504.0
 _DEEP = 8
 """How many names are followed to what they stand for."""
 _LONGEST = 100
+_OF_POSITIVE = frozenset({"log", "log2", "log10", "rsqrt", "fdiv", "div_rn", "fast_dividef"})
+"""Functions whose last argument must not be 0."""
 
 
 def unreached(puzzle: Puzzle, source: KernelSource, traces: Iterable[Trace | None]) -> tuple[Unreached, ...]:
@@ -175,6 +177,12 @@ def _is_lowest(one: OneSided) -> bool:
     return one.kind in ("comparison", "arm") and any(n <= one.scope.floor or n == -_LOWEST_HALF for n in one.numbers)
 
 
+def _is_divisor(one: OneSided) -> bool:
+    if one.kind != "comparison" or one.whole or 0 not in one.numbers:
+        return False
+    return any(one.scope.names_of(side) & one.scope.divisors for side in one.sides)
+
+
 def _is_loop(one: OneSided) -> bool:
     return one.node in one.scope.loops
 
@@ -203,6 +211,12 @@ EXEMPTIONS = (
         "kernels hide keys.",
         _is_lowest,
     ),
+    Exemption(
+        "divisors",
+        "A kernel may keep what it divides by, or takes the logarithm of, from being 0. A sum of exponentials or of features is above 0 "
+        "whatever the input is, so no case can reach the other side.",
+        _is_divisor,
+    ),
     Exemption("loops", "The shape decides how often a loop runs.", _is_loop),
 )
 """Besides, the simulator records no promises (`tl.assume`, assertions) and no casts to signed integers or floats of 32 bits or more,
@@ -223,6 +237,8 @@ class _Scope:
     """The call that an argument belongs to."""
     loops: set[ast.expr] = field(default_factory=set)
     """The tests of `while` loops."""
+    divisors: set[str] = field(default_factory=set)
+    """The names of what the function divides by or takes the logarithm of, also by way of `tl.where`."""
 
     def meaning(self, node: ast.expr) -> ast.expr:
         """What an expression stands for: names are followed, and what changes only shape, type or constness is left out."""
@@ -269,6 +285,23 @@ class _Scope:
         except (NotLiteral, OverflowError):
             return None
 
+    def names_of(self, node: ast.expr) -> set[str]:
+        """The names of the number that an expression is, or, for `tl.where`, of both that it may be."""
+        names: set[str] = set()
+        left = [node]
+        while left:
+            part = left.pop()
+            if isinstance(part, ast.Name) and part.id not in names:
+                names.add(part.id)
+                left += filter(None, self.values.get(part.id, []))
+            elif isinstance(part, ast.Subscript) and only_broadcasts(part):
+                left.append(part.value)
+            elif isinstance(part, ast.Call) and called(part) == "where":
+                left += part.args[1:]
+            elif isinstance(part, ast.Call) and called(part) == "to" and isinstance(part.func, ast.Attribute):
+                left.append(part.func.value)
+        return names
+
     def quoted(self, node: ast.expr) -> str:
         text = " ".join((ast.get_source_segment(self.source, node) or "").split())
         return text if len(text) <= _LONGEST else text[: _LONGEST - 2] + " …"
@@ -292,6 +325,12 @@ class _Text:
     def _add(self, node: ast.AST, function: str, scope: _Scope) -> None:
         if isinstance(node, ast.While):
             scope.loops.add(node.test)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+            scope.divisors |= scope.names_of(node.right)
+        if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Div):
+            scope.divisors |= scope.names_of(node.value)
+        if isinstance(node, ast.Call) and called(node) in _OF_POSITIVE:
+            scope.divisors |= {name for argument in node.args[-1:] for name in scope.names_of(argument)}
         if isinstance(node, ast.Call) and chooses(node):
             scope.calls.update(dict.fromkeys(node.args, node))
         if isinstance(node, ast.expr):

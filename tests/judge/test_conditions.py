@@ -161,6 +161,17 @@ def marks(folder: Any, *statements: str, constant: str = "", puzzle: str = "row_
         ),
         ("lowest", ["y = tl.maximum(x, -3.4028234e38)"], ["y = tl.maximum(x, -1000.0)"]),
         ("lowest", ["y = tl.where(x > -3.4e38, x, 0.0)"], ["y = tl.where(x > -1000.0, x, 0.0)"]),
+        ("divisors", ["y = x / tl.where(x > 0.0, x, 1.0)"], ["y = tl.where(x > 0.0, x, 1.0)"]),
+        (
+            "divisors",
+            ["l = x * 2", "y = tl.where(l[None, :] == 0, 0.0, 1.0 / l[None, :])", "y = tl.sum(y, axis=0)"],
+            ["l = x * 2", "y = tl.where(l < 1.0, 0.0, 1.0 / l)"],
+        ),
+        (
+            "divisors",
+            ["l = x * 2", "safe = tl.where(l > 0, l, 1.0)", "l = safe", "y = tl.log(l)"],
+            ["l = x * 2", "y = tl.where(l > 0, 1.0, 0.5) / x"],
+        ),
         ("loops", ["n = 16", "while n < 16:", "    n += 1"], ["n = 16", "if n < 16:", "    n += 1"]),
     ],
 )
