@@ -9,7 +9,7 @@ import time
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, cast
+from typing import Literal, cast
 
 from checker import gpu
 from checker.judge import compile_gate, memory_gate, traffic_gate, values_gate
@@ -22,6 +22,7 @@ from checker.judge.launches import Planned, Prepared, cases_of, plan, prepare_al
 from checker.judge.outcome import Candidate, Failure, Outcome
 from checker.judge.plainest_case import is_everyday, plainest_failure
 from checker.judge.runner import Runner, session
+from checker.judge.simulated_gates import SIMULATED, SimulatedGate, has_fault
 from checker.judge.source_gate import source_gate
 from checker.judge.verdict import NO_FAULT, Diagnosis, GateResult, Unreached, Verdict, own_line
 from checker.judge.wraps import diagnosis, huge_launches
@@ -244,8 +245,7 @@ class _Check:
         """Leaves out a last case that took too long if an earlier one shows what is wrong: its card says more than a time limit."""
         if not outcomes or outcomes[-1].result.status != "timeout":
             return outcomes
-        fault = any(gate.failing_outcome(self.puzzle, outcomes[:-1]) for gate in SIMULATED)
-        return outcomes[:-1] if fault else outcomes
+        return outcomes[:-1] if has_fault(self.puzzle, outcomes[:-1]) else outcomes
 
     def counts_far_enough(self, launches: Sequence[Prepared]) -> bool:
         """Whether index arithmetic also holds in launches too large to make. If not, the memory gate fails."""
@@ -267,23 +267,3 @@ def infra_verdict(puzzle: Puzzle, submission: str, device: str, error: Exception
     first = GateResult(GATES[0], "infra_error", message, detail="".join(traceback.format_exception(error)))
     gates = (first, *(GateResult(gate, "skipped", "") for gate in GATES[1:]))
     return Verdict(puzzle.name, submission, "infra_error", device, 0.0, 0.0, float(puzzle.points), gates)
-
-
-class SimulatedGate(Protocol):
-    """A module whose gate judges simulated outcomes: `values_gate`, `memory_gate`, `traffic_gate`."""
-
-    GATE: Gate
-
-    def failing_outcome(self, puzzle: Puzzle, outcomes: Sequence[Outcome]) -> Outcome | None:
-        """The outcome that the gate reports, or None if it passes."""
-
-    def fails(self, puzzle: Puzzle, outcome: Outcome, like: Outcome) -> bool:
-        """Whether `outcome` fails the gate the way `like` does."""
-
-    def passed(self, puzzle: Puzzle, outcomes: Sequence[Outcome]) -> GateResult: ...
-
-    def failed(self, candidate: Candidate, failure: Failure) -> GateResult: ...
-
-
-SIMULATED: tuple[SimulatedGate, ...] = (values_gate, memory_gate, traffic_gate)
-"""In their order."""

@@ -41,10 +41,16 @@ STATISTICS = {
 def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
     """What an error in O is measured against: the largest element of its row.
 
-    Scores near -150 or +120 double it if queries have 16 bits, because a kernel may scale queries and round them again.
+    Scores near -150 or +120 double it if queries have 16 bits, because a kernel may scale queries and round them again, and so do
+    queries for which float16 has `fewer_bits` then.
     """
-    rounded_again = case.dtype != "float32" and case.family in (values.negative, values.positive)
-    return row_magnitude(case, output, expected) * (2 if rounded_again else 1)
+    far = case.dtype != "float32" and case.family in (values.negative, values.positive)
+    return row_magnitude(case, output, expected) * (2 if far or fewer_bits(case) else 1)
+
+
+def fewer_bits(case: Case) -> bool:
+    """Whether queries are so small, multiplied by the scale, that float16 has a bit less for them."""
+    return case.dtype == "float16" and bool(case.flags.get("TINY_Q"))
 
 
 class Moved(NamedTuple):
@@ -77,6 +83,7 @@ def statistics_scale(case: Case, moved: torch.Tensor, size: torch.Tensor) -> tor
     Float32 itself loses a few last bits of the scores, up to `size`, and of 1. Where all scores are exactly 0, it loses last bits only.
     """
     unit = STATISTICS[case.dtype].c * torch.finfo(DTYPES[case.dtype]).eps
+    moved = moved * (2 if fewer_bits(case) else 1)
     return moved + (2.0**-21 * size + (2.0**-21 if case.family == values.constant else 2.0**-17)) / unit
 
 
@@ -138,7 +145,7 @@ SCORES = (
 """What attention assumes about numbers. A kernel may hide a key with -1e30 as well as with -inf."""
 ROUNDED = (
     "o may be off by 1.5 roundings of an operand (TF32 for float32), measured by the largest element of its row, and by what it costs "
-    "to round the queries again after the scale"
+    "to round the queries again after the scale and each score once more in float32"
 )
 DOMAIN = Domain(
     sizes={"N_Q": (), "N_KV": (), **WIDTH},

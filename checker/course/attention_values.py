@@ -79,22 +79,28 @@ def short(x: Tokens, case: Case) -> Tokens:
     return x
 
 
+NEXT_TO_ONE = 31 / 32
+"""The mantissa of the largest query beside tiny keys, between a half and 1: float16 cannot hold its product with log2(e)."""
 ENDS = {"float32": 80, "float16": 16, "bfloat16": 80}
 """Exponents of the largest queries or keys beside tiny ones: no element reaches 2 to this power."""
 
 
 def at_the_ends(x: Tokens, case: Case, room: int) -> Tokens:
-    """With the flag TINY_Q, queries multiplied by a power of two so small, and keys by one so large, that a product stays the same.
+    """With the flag TINY_Q, queries divided by a power of two so large, and keys multiplied by it, that a product stays the same.
 
-    With TINY_K the other way round. The scores stay the same, too, unless a type rounds its smallest numbers. `room` is how many
-    bits below the largest exponent the huge ones stay, so that sums of them fit in their type.
+    With TINY_K the other way round. The scores stay the same, too, but for rounding. `room` is how many bits below the largest exponent
+    the huge ones stay, so that sums of them fit in their type; without it, the largest query is close to the end of the type.
     """
     if not (case.flags.get("TINY_Q") or case.flags.get("TINY_K")):
         return x
     grows = x.k if case.flags.get("TINY_Q") else x.q
-    _, exponent = torch.frexp(grows.abs().amax())  # of no number: a launch without numbers looks at none
+    mantissa, exponent = torch.frexp(grows.abs().amax())  # of no number: a launch without numbers looks at none
     power = torch.ldexp(torch.ones((), dtype=torch.float64), ENDS[case.dtype] - room - exponent)
-    x.q, x.k = (x.q / power, x.k * power) if case.flags.get("TINY_Q") else (x.q * power, x.k / power)
+    if case.flags.get("TINY_Q"):
+        x.q, x.k = x.q / power, x.k * power
+    else:
+        times = power if room else power * NEXT_TO_ONE / mantissa
+        x.q, x.k = ten_bits(x.q * times), ten_bits(x.k / times)
     return x
 
 

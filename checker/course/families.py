@@ -189,6 +189,14 @@ def outnumbered(x: torch.Tensor, case: Case) -> torch.Tensor:
     return x
 
 
+@family("rows of thousands of equal numbers before one that stands above them", "many below one")
+def many_below(x: torch.Tensor, case: Case) -> torch.Tensor:
+    """The last number takes all of a row, or leaves a part to the others together, which weigh next to nothing one by one."""
+    x = torch.zeros_like(x)
+    x[::2, -1], x[1::2, -1] = 1000.0, 17.0
+    return x
+
+
 @family("rows whose numbers lie close together and rise a little from tile to tile", "creeping rows")
 def creeping(x: torch.Tensor, case: Case) -> torch.Tensor:
     """In steps that are one step of a 16-bit type: beside 1, such a factor has none."""

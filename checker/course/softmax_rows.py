@@ -249,6 +249,7 @@ IN_CHUNKS = (
     *rows_table("""
         M  N       BLOCK_N  values           dtype    why
         2  33_003  1024     -                -        more columns than 16 bits can count (columns_in_16_bits)
+        2  33_001  1024     many_below
         2  70_001  2048     overflowing_sum  float16  a sum that neither float16 holds nor float32 beside the first maximum
         9  157     16       negative
     """),

@@ -11,11 +11,12 @@ from dataclasses import replace
 from itertools import islice, product
 from random import Random
 
-from checker.judge import factors, memory_gate, traffic_gate, values_gate
+from checker.judge import factors
 from checker.judge.conditions import OneSided
 from checker.judge.launches import Prepared, plan, prepare_if_possible
 from checker.judge.outcome import Candidate, Outcome
 from checker.judge.plainest_case import FEW, allowed, in_small_tiles, smallest_from
+from checker.judge.simulated_gates import has_fault
 from checker.judge.verdict import Unreached
 from checker.misconceptions import SOLUTIONS, solution
 from checker.puzzle import NORMAL, Case, Puzzle
@@ -98,16 +99,14 @@ def _is_affordable(case: Case) -> bool:
 
 def _is_fair(candidate: Candidate, outcome: Outcome) -> bool:
     """Whether the outcome counts: in a case that a kernel fails, the solution has to be right."""
-    gates = values_gate, memory_gate, traffic_gate
-
-    def is_right(one: Outcome) -> bool:
-        return all(gate.failing_outcome(candidate.puzzle, [one]) is None for gate in gates)
-
-    if outcome.result.status not in ("passed", "runtime_error") or is_right(outcome):
+    if outcome.result.status not in ("passed", "runtime_error") or not has_fault(candidate.puzzle, [outcome]):
         return outcome.ran
     if not SOLUTIONS.is_dir():
         return False
     text = solution(candidate.puzzle.name)
     source = replace(candidate.source, source=text, pieces=(Piece(1, text.count("\n"), "", 1),), configs=())
     case = prepare_if_possible(candidate.puzzle, outcome.case, None)
-    return case is not None and all(map(is_right, replace(candidate, source=source).simulate_cases([case])))
+    if case is None:
+        return False
+    right = replace(candidate, source=source).simulate_cases([case])
+    return not has_fault(candidate.puzzle, right)

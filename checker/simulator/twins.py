@@ -327,7 +327,7 @@ class TwinRange(Range):
         self.more = max(rounds - len(self.numbers), 0) if rounds < _MOST_ROUNDS else 0
         for handle in handles if rounds < _MOST_ROUNDS else ():
             twins.reached(handle.twin)
-        if rounds:  # the loop ends because the number after its last one is compared with the bound
+        if 0 < rounds < _MOST_ROUNDS:  # the loop ends because the number after its last one is compared with the bound
             twins.reached(twins.counted("loop_end", start + rounds * step, self.type))
         self.leap = min(_ROUNDS, len(self.numbers) - 1)
         """The round that comes after all those that the small launch lacks."""
