@@ -106,29 +106,31 @@ def test_long_files_are_read_in_one_pass(reader: Reader) -> None:
         assert [kernel.puzzle for kernel in file.found if kernel.source] == ["vector_add"], name
 
 
-UNREADABLE: dict[str, tuple[str, str | bytes, str]] = {
-    "nested lists in a notebook": ("a.ipynb", "[" * 100_000, "unreadable"),
-    "nested unary operators": ("a.py", "x = " + "-" * 100_000 + "1\n" + RIGHT, "syntax"),
-    "nested attributes": ("a.py", "x = a" + ".a" * 50_000 + "\n", "syntax"),
-    "an encoding that is none": ("a.py", b"# -*- coding: surprise -*-\n" + RIGHT.encode(), "undecodable"),
-    "a number of a million digits in json": ("a.ipynb", '{"cells": ' + "9" * 1_000_000 + "}", "unreadable"),
-    "a tar": ("a.tar.gz", b"\x1f\x8b\x08", "other_kind"),
-    "a zip that leads out of its folder": ("a.zip", zipped({"../evil.py": RIGHT}), "unsafe"),
-    "a zip with a path from the root": ("a.zip", zipped({"/evil.py": RIGHT}), "unsafe"),
-    "a zip with a drive": ("a.zip", zipped({"C:/evil.py": RIGHT}), "unsafe"),
-    "a zip with backslashes": ("a.zip", zipped({"..\\evil.py": RIGHT}), "unsafe"),
-    "an encrypted zip": ("a.zip", encrypted_zip(), "unreadable"),
-    "a zip with a stream of a file": ("a.zip", zipped({"a.txt:b.py": RIGHT}), "unsafe"),
-    "zips six deep": ("a.zip", nested_zip(6), "too_large"),
-    "a zip of 3,000 files": ("a.zip", zipped({f"{n}.py": "" for n in range(3000)}), "too_large"),
-    "a zip bomb": ("a.zip", bomb(), "too_large"),
-    "a zip that lies about sizes": ("a.zip", lying_zip(), "unreadable"),
-    "a zip of one stream with 1,500 names": ("a.zip", overlapping_zip(), "no_kernel"),
-}
+def unreadable() -> dict[str, tuple[str, str | bytes, str]]:
+    """Files by what is wrong with them: name, content and the reason that is reported."""
+    return {
+        "nested lists in a notebook": ("a.ipynb", "[" * 100_000, "unreadable"),
+        "nested unary operators": ("a.py", "x = " + "-" * 100_000 + "1\n" + RIGHT, "syntax"),
+        "nested attributes": ("a.py", "x = a" + ".a" * 50_000 + "\n", "syntax"),
+        "an encoding that is none": ("a.py", b"# -*- coding: surprise -*-\n" + RIGHT.encode(), "undecodable"),
+        "a number of a million digits in json": ("a.ipynb", '{"cells": ' + "9" * 1_000_000 + "}", "unreadable"),
+        "a tar": ("a.tar.gz", b"\x1f\x8b\x08", "other_kind"),
+        "a zip that leads out of its folder": ("a.zip", zipped({"../evil.py": RIGHT}), "unsafe"),
+        "a zip with a path from the root": ("a.zip", zipped({"/evil.py": RIGHT}), "unsafe"),
+        "a zip with a drive": ("a.zip", zipped({"C:/evil.py": RIGHT}), "unsafe"),
+        "a zip with backslashes": ("a.zip", zipped({"..\\evil.py": RIGHT}), "unsafe"),
+        "an encrypted zip": ("a.zip", encrypted_zip(), "unreadable"),
+        "a zip with a stream of a file": ("a.zip", zipped({"a.txt:b.py": RIGHT}), "unsafe"),
+        "zips six deep": ("a.zip", nested_zip(6), "too_large"),
+        "a zip of 3,000 files": ("a.zip", zipped({f"{n}.py": "" for n in range(3000)}), "too_large"),
+        "a zip bomb": ("a.zip", bomb(), "too_large"),
+        "a zip that lies about sizes": ("a.zip", lying_zip(), "unreadable"),
+        "a zip of one stream with 1,500 names": ("a.zip", overlapping_zip(), "no_kernel"),
+    }
 
 
 def test_an_unreadable_file_is_reported_and_the_next_one_is_read(reader: Reader) -> None:
-    for name, (file, content, reason) in UNREADABLE.items():
+    for name, (file, content, reason) in unreadable().items():
         data = content if isinstance(content, bytes) else content.encode()
         kernels = [kernel for part in reader.read(file, data, KERNELS) for kernel in part.found]
         assert reason in {kernel.reason for kernel in kernels}, (name, kernels[:3])

@@ -15,12 +15,10 @@ from checker.submission.rules import is_untouched, violations
 from tests.judge.helpers import changed, cpu_cases, judge, solution, written
 from tests.misconceptions.kernels import problem
 
-BANKS = [puzzle for puzzle in reversed(LADDER) if bank(puzzle.name)]
-"""Those that take longest first. One process judges a whole bank, because it remembers what each kernel did in a case."""
 
-
+# One process judges a whole bank, because it remembers what each kernel did in a case. The banks that take longest come first.
 @pytest.mark.timeout(3600)  # where few cases do not tell a mistake apart, all cases take their time
-@pytest.mark.parametrize("puzzle", BANKS, ids=lambda puzzle: puzzle.name)
+@pytest.mark.parametrize("puzzle", reversed(LADDER), ids=lambda puzzle: puzzle.name)
 def test_wrong_kernels_are_caught_by_their_gate_and_named(puzzle, runner):
     problems = []
     for wrong in bank(puzzle.name):
@@ -35,18 +33,18 @@ def test_wrong_kernels_are_caught_by_their_gate_and_named(puzzle, runner):
 
 def test_every_puzzle_has_wrong_kernels_within_the_rules():
     assert {path.stem for path in ROOT.glob("*.md")} == set(PUZZLES)
-    for wrong in (wrong for puzzle in BANKS for wrong in (*bank(puzzle.name), *refused(puzzle.name))):
+    for wrong in (wrong for puzzle in LADDER for wrong in (*bank(puzzle.name), *refused(puzzle.name))):
         for text in filter(None, (wrong.believed, wrong.instead, wrong.try_)):
             assert text.endswith((".", "?")), (wrong.puzzle, wrong.name)
             assert "`" not in text, (wrong.puzzle, wrong.name)
         assert not violations(wrong.source, PUZZLES[wrong.puzzle]), wrong.name
         assert not is_untouched(wrong.source), wrong.name
-    for puzzle in BANKS:
+    for puzzle in LADDER:
         assert {"values", "memory"} <= {gate for wrong in bank(puzzle.name) for gate in wrong.gates}, puzzle.name
 
 
 def test_only_the_front_end_stops_some_wrong_kernels(tmp_path):
-    every = [(puzzle, wrong) for puzzle in BANKS for wrong in refused(puzzle.name)]
+    every = [(puzzle, wrong) for puzzle in LADDER for wrong in refused(puzzle.name)]
     assert len(every) >= 5
     for puzzle, wrong in every:
         verdict = judge(puzzle, wrong.source, InProcess(tmp_path))
