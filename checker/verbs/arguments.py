@@ -54,15 +54,15 @@ def kernel_named(what: Any, verb: str) -> tuple[Puzzle, KernelSource]:
     from checker.submission.notebook import shell
 
     if isinstance(what, str | Path):
-        path = path_of(str(what), verb)
-        if path.stem in PUZZLES and not _is_path(str(what)):
-            own = getattr(shell(), "user_ns", {}).get(PUZZLES[path.stem].kernel)
+        if not _is_path(str(what)):
+            own = getattr(shell(), "user_ns", {}).get(puzzle_named(str(what), verb).kernel)
             if own is not None:
                 return kernel_named(own, verb)
+        path = path_of(str(what), verb)
         try:
             return one_kernel(kernels_in(path, verb), path, f"{verb} takes one: pass the kernel itself")
         except (FileNotFoundError, NotADirectoryError) as error:
-            raise UsageError(f"{error}. Is the path right? It is relative to {Path.cwd()}.") from None
+            raise UsageError(f"{error}. Is the path right, seen from {Path.cwd()}?") from None
     try:
         source = from_function(what, verb)
     except SubmissionError as error:
@@ -76,8 +76,14 @@ def _is_path(text: str) -> bool:
 
 
 def path_of(text: str, verb: str) -> Path:
-    """The file at a path, or the learner's file of a puzzle. Raises UsageError if `text` names neither."""
-    return Path(text) if _is_path(text) else workspace.find().puzzle_file(puzzle_named(text, verb).name)
+    """The file at a path, or the learner's file of a puzzle. Raises UsageError if `text` names neither, or that file is missing."""
+    if _is_path(text):
+        return Path(text)
+    name = puzzle_named(text, verb).name
+    path = workspace.find().puzzle_file(name)
+    if not path.exists():
+        raise UsageError(f"there is no {path} yet: `python -m checker reset {name}` writes the stub there.")
+    return path
 
 
 def kernels_in(path: Path, verb: str, puzzle: str = "") -> list[tuple[Puzzle, KernelSource]]:

@@ -35,6 +35,12 @@ def test_a_name_means_the_kernel_of_the_session_where_there_is_one(
     assert "def row_softmax_kernel(x_ptr):" in kernel_named("row_softmax", "check")[1].source
 
 
+def test_a_puzzle_whose_file_is_missing_can_be_reset(space: Workspace) -> None:
+    space.puzzle_file("row_softmax").unlink()
+    with pytest.raises(UsageError, match=r"`python -m checker reset row_softmax` writes the stub there"):
+        kernel_named("row_softmax", "check")
+
+
 def test_a_file_of_several_kernels_names_them(space: Workspace) -> None:
     texts = [(space.root / "solutions" / f"{name}.py").read_text() for name in ("row_softmax", "vector_add")]
     (space.root / "two.py").write_text("\n".join(texts))
