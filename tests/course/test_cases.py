@@ -2,107 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from itertools import combinations, product
 from typing import Any
 
 from checker.authoring.covering import covering, scattered
 from checker.course import PUZZLES
-from checker.course.attention import FACTORS as ATTENTION_FACTORS
-from checker.course.attention import SCALES, TILES
-from checker.course.attention_heads import HEADS_FACTORS
-from checker.course.attention_values import WIDTHS
-from checker.course.families import BUILT
-from checker.course.softmax_rows import CHUNKED, LAYOUTS, MANY_ROWS
 from checker.judge.launches import prepare, without_numbers
-from checker.puzzle import DTYPES, Case
 from tests.judge.helpers import cpu_cases
 
 LONG_ROWS = ("chunked_softmax", "online_softmax", "tiled_softmax")
 FORWARD = ("flash_attention", "flash_attention_v1", "flash_attention_heads")
 GRADIENTS = ("attention_dkdv", "attention_dq")
-ATTENTION_LAYOUTS = {
-    "flash_attention": ATTENTION_FACTORS["layout"],
-    "flash_attention_v1": ("padded", "interleaved", "repeated heads"),
-}
 FACTORS = {"dtype": ("a", "b", "c"), "layout": ("x", "y"), "tile": (16, 32, 64), "rows": (1, 2, 9), "rest": (0, 1, -1)}
-
-
-def remainder(size: int, block: int) -> str:
-    return {0: "none", block - 1: "all but one", 1: "one"}.get(size % block, "other")
-
-
-def assert_every_pair_meets(
-    name: str, rows: Sequence[dict[str, Any]], excused: Callable[[set[Any], set[str]], bool]
-) -> None:
-    for one, other in combinations(rows[0], 2):
-        met = {(row[one], row[other]) for row in rows}
-        for pair in product(*({row[factor] for row in rows} for factor in (one, other))):
-            assert pair in met or excused(set(pair), {one, other}), f"{name}: {one} and {other}, {pair}"
-
-
-def row_factors(case: Case) -> dict[str, Any]:
-    n, block = case.sizes["N"], case.meta["BLOCK_N"]
-    rest = "short" if n < block else remainder(n, block)
-    return {
-        "dtype": case.dtype,
-        "layout": case.layout,
-        "family": case.family.name,
-        "tile": block,
-        "remainder": rest,
-        "rows": case.sizes["M"],
-    }
-
-
-def test_every_pair_of_a_long_rows_factors_meets_in_some_case() -> None:
-    built = {family.name for family in BUILT}
-
-    def excused(pair: set[Any], factors: set[str]) -> bool:
-        return (
-            pair == {"spike", "float32"}  # its sum is right there
-            or (factors == {"tile", "remainder"} and 2 in pair)  # a tile of two has one remainder
-            or pair == {1024, MANY_ROWS}
-            or (("repeated" in pair or factors == {"family", "rows"}) and not pair.isdisjoint(built))
-        )
-
-    for name in LONG_ROWS:
-        cases = cpu_cases(PUZZLES[name])
-        rows = [row_factors(c) for c in cases if c.sizes["M"] in (1, 3, 8, 9, 11, MANY_ROWS) and c.family in CHUNKED]
-        assert {row["remainder"] for row in rows} == {"none", "one", "all but one", "short", "other"}
-        assert {row["dtype"] for row in rows} == set(DTYPES)
-        assert {row["layout"] for row in rows} == set(LAYOUTS)
-        assert_every_pair_meets(name, rows, excused)
-
-
-def attention_factors(case: Case) -> dict[str, Any]:
-    n_q, n_kv, (block_m, block_n) = case.sizes["N_Q"], case.sizes["N_KV"], case.meta.values()
-    own = {"dtype": case.dtype, "layout": case.layout, "d": case.sizes["D"], "tile": (block_m, block_n)}
-    tiny = "".join(name for name in ("TINY_Q", "TINY_K") if case.flags.get(name))
-    own |= {"scale": (case.flags.get("SCALE", 0.0), tiny), "more": (n_q > n_kv) - (n_q < n_kv)}
-    own |= {"queries": remainder(n_q, block_m), "keys": remainder(n_kv, block_n)}
-    if "IS_CAUSAL" in case.flags:
-        own |= {"causal": case.flags["IS_CAUSAL"], "ragged": case.flags["RAGGED"]}
-        own |= {"group": case.sizes["H_Q"] // case.sizes["H_KV"]}
-    return own
-
-
-def test_every_pair_of_attentions_factors_meets_in_some_case() -> None:
-    for name in (*FORWARD, *GRADIENTS):
-        groups = {1, 2, 3, 8} if name in GRADIENTS else {1, 2, 5, 8}
-        rows = [attention_factors(case) for case in cpu_cases(PUZZLES[name])]
-        # without single cases with tiles, scales, groups, lengths or layouts of their own
-        rows = [
-            row for row in rows if row["tile"] in TILES and row["scale"] in SCALES and row.get("group", 1) in groups
-        ]
-        rows = [
-            row
-            for row in rows
-            if row["layout"] in ATTENTION_LAYOUTS.get(name, HEADS_FACTORS["layout"]) and row.get("ragged", 0) < 3
-        ]
-        assert {row["d"] for row in rows} == set(WIDTHS)
-        assert {row["dtype"] for row in rows} == set(DTYPES)
-        # eight heads only have more keys than queries
-        assert_every_pair_meets(name, rows, lambda pair, factors: factors == {"group", "more"} or "other" in pair)
 
 
 def test_some_cases_are_too_long_to_unroll_and_have_many_programs() -> None:
