@@ -131,18 +131,6 @@ def test_limits_allow_for_the_l2_and_a_cool_gpu() -> None:
     assert GPU.impossible(0.8e-3, Demand(1_000, 10**11, "float32")), "as many products take 1 ms"
 
 
-def test_products_have_a_roofline(space: Workspace) -> None:
-    (case,), _ = cases_to_time(FAST, LONG)
-    needed = demand(FAST, case)
-    least = GPU.least(needed)
-    times = {YOURS: Timing(2 * least, least, 3 * least, 50), "cuDNN": Timing(1.2 * least, least, 3 * least, 50)}
-    result = Benchmark("Attention", GPU, (Measured(case, needed, times),))
-    page = result.html()
-    assert page.count('class="tbt-plot"') == 2
-    assert "Roofline of a GPU: yours: 100 TFLOP/s; cuDNN: 167 TFLOP/s; the roof is at 200." in page
-    assert "50 %" in text(result)
-
-
 # --- what a case takes --------------------------------------------------------------------------------------------------
 
 
