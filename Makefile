@@ -47,7 +47,7 @@ test-matrix: setup  ## Run the simulator's tests on the oldest and the newest Tr
 mutants: setup  ## Judge every wrong kernel and mutant, which takes hours, and write docs/mutants.md (ARGS="--puzzle NAME --sample 5" for a look)
 	$(RUN) -m tools.mutants $(ARGS)
 
-gpu-test: setup  ## Run what needs a GPU, and write reports/gpu-<device>.json and .md
+gpu-test: setup  ## Run what needs a GPU, and write reports/gpu-<device>.json
 	$(RUN) -m tools.gpu_report -n $(JOBS) --dist worksteal
 
 speed: setup  ## Time the fast kernels beside libraries and limits, on a GPU: reports/speed-<device>.json, docs/speed.md (ARGS="--quick")

@@ -11,9 +11,8 @@ A puzzle is its solution without the learner's region. A notebook's source is Ma
 A source begins with what a workshop needs to know of it, between two lines of `---` (`classroom/workshop/agenda.py`). It becomes metadata
 of the notebook, and `docs/workshop/run-sheets.md` is made from it.
 
-The address is committed in `notebooks/src/repository.txt`, so that everybody makes the same notebooks. ``--repository`` sets it;
-where none is set yet, git's `origin` does, if it is one that everybody can clone. Without an address the first cell says, in
-Colab, what to set.
+The address is committed in `notebooks/src/repository.txt`, so that everybody makes the same notebooks. ``--repository`` sets it.
+Without an address the first cell says, in Colab, what to set.
 
 What is made is written down in `tools/generated.json`. A file that differs from what was last made holds somebody's work:
 it is never overwritten. With ``--force`` it is, after a copy was kept in `.tile-by-tile/saved/`.
@@ -26,11 +25,9 @@ import base64
 import hashlib
 import json
 import re
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -43,13 +40,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from checker.course import PUZZLES
 from checker.submission.marked_region import stub, without_docstring
+from checker.workspace import keep_copy
 from classroom.workshop import agenda, run_sheets
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORD = "tools/generated.json"
 REPOSITORY = "notebooks/src/repository.txt"
 CLONABLE = re.compile(r"https://[\w.-]+(:\d+)?/[\w./~-]+[\w-]")
-CODE_HOSTS = ("https://github.com/", "https://gitlab.com/", "https://codeberg.org/", "https://bitbucket.org/")
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 DIRECTIVE = re.compile(r"^\{\{(\w+)(?: (\w+))?\}\}$", re.MULTILINE)
 FIGURE = re.compile(r"\]\((figures/[\w-]+\.svg)\)")
@@ -68,27 +65,15 @@ def address(root: Path) -> str:
 
 
 def settle_address(root: Path, wanted: str) -> None:
-    """Commit to an address: `wanted`, else the committed one, else git's origin. Raises SourceError."""
+    """Commit to the address `wanted`, if there is one. Raises SourceError."""
     if wanted and not CLONABLE.fullmatch(wanted):
         raise SourceError(
             f"{wanted} is no address to clone from: it has to begin with https:// and hold no name or password"
         )
-    committed = address(root)
-    chosen = (wanted or committed or origin(root)).removesuffix(".git")
-    if chosen != committed:
+    chosen = wanted.removesuffix(".git")
+    if chosen not in ("", address(root)):
         (root / REPOSITORY).write_text(chosen + "\n", "utf-8")
         print(f"notebooks opened in Colab clone {chosen} ({REPOSITORY})")
-
-
-def origin(root: Path) -> str:
-    """The address of git's `origin` where it is on a public code host; "" for a path, for ssh, and without git."""
-    ask = ["git", "remote", "get-url", "origin"]
-    try:
-        remote = subprocess.run(ask, cwd=root, capture_output=True, text=True, check=False)
-    except OSError:
-        return ""
-    url = remote.stdout.strip()
-    return url if url.startswith(CODE_HOSTS) and CLONABLE.fullmatch(url) else ""
 
 
 def made(root: Path) -> dict[str, str]:
@@ -260,7 +245,8 @@ def write(root: Path, force: bool) -> list[str]:
             refused.append(state.path)
             continue
         if state.edited:
-            print(f"kept a copy: {keep_copy(root, path).relative_to(root)}")
+            copy = keep_copy(root / ".tile-by-tile" / "saved", path.stem, path.read_bytes(), path.suffix)
+            print(f"kept a copy: {copy.relative_to(root)}")
         if not path.exists() or path.read_text("utf-8") != files[state.path]:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(files[state.path], "utf-8")
@@ -271,17 +257,6 @@ def write(root: Path, force: bool) -> list[str]:
         (root / RECORD).write_text(json.dumps(record, indent=1) + "\n", "utf-8")
         print(f"made {RECORD}")
     return refused
-
-
-def keep_copy(root: Path, path: Path) -> Path:
-    """A copy of an edited file under a name that is free."""
-    folder = root / ".tile-by-tile" / "saved"
-    folder.mkdir(parents=True, exist_ok=True)
-    stem = f"{path.stem}-{datetime.now():%Y%m%d-%H%M%S}"
-    names = (f"{stem}{suffix}{path.suffix}" for suffix in ("", *(f"-{n}" for n in range(2, 10_000))))
-    copy = next(folder / name for name in names if not (folder / name).exists())
-    copy.write_bytes(path.read_bytes())
-    return copy
 
 
 def main(arguments: list[str] | None = None) -> int:
