@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from checker.course import LADDER, PUZZLES
 from checker.judge.launches import cases_of, prepare_all
 from checker.judge.outcome import Candidate
 from checker.live.in_process import InProcess
-from checker.submission.kernel import Config
 from tests.judge.helpers import changed, cpu_cases, judge, solution
 from tests.misconceptions.kernels import correct
 
@@ -111,17 +108,3 @@ def test_the_solution_passes_drawn_cases_with_a_margin(puzzle, runner):
     for seed in (1, 7, 116, 118):
         cases = [case for case in cases_of(puzzle, seed) if "cpu" in case.devices]
         assert max(errors(puzzle.name, solution(puzzle.name), cases, runner)) < 0.8
-
-
-@pytest.mark.parametrize(
-    ("name", "tiles"),
-    [
-        ("flash_attention_v1", {"BLOCK_M": 32, "BLOCK_N": 16}),
-        ("linear_attention", {"BLOCK_M": 16, "BLOCK_N": 16, "BLOCK_V": 16}),
-        ("causal_linear_attention_chunked", {"CHUNK": 32, "BLOCK_V": 16}),
-    ],
-)
-def test_the_traffic_budget_follows_the_learners_own_tiles(name, tiles, runner):
-    source = replace(solution(name), configs=(Config(tiles, {"num_warps": 4}),))
-    verdict = judge(PUZZLES[name], source, runner)
-    assert verdict.passed, verdict.failure
