@@ -33,7 +33,6 @@ _ONE_TILE = """    pid = tl.program_id(0).to(tl.int64)
     tl.store(z_ptr + offs_n, x + y, mask=mask)
 """
 _STATE = "row = (group * N_CHUNKS + chunk) * SIZE + offs"
-_STATES = "row = (head * N_CHUNKS + chunk) * D + offs_d"
 _LSE = "lse_ptr + (batch * H_Q + head) * N_Q + offs_m"
 
 
@@ -70,10 +69,6 @@ WRONG: dict[str, tuple[str, tuple[Exchange, ...]]] = {
     "only the output in 32 bits": (
         "chunked_softmax",
         (("y_ptr + row * stride_ym", "y_ptr + row.to(tl.int32) * stride_ym"),),
-    ),
-    "one row in 32 bits": (
-        "merge_softmax_stats",
-        (("l_part_ptr + row * stride_pm", "l_part_ptr + tl.program_id(0) * stride_pm"),),
     ),
     "columns in 16 bits": (
         "chunked_softmax",
@@ -145,23 +140,9 @@ WRONG: dict[str, tuple[str, tuple[Exchange, ...]]] = {
     ),
     "keys in 32 bits": ("flash_attention", (("cols = start_n + offs_n", "cols = start_n + tl.arange(0, BLOCK_N)"),)),
     "statistics in 32 bits": ("flash_attention_heads", ((_LSE, "lse_ptr + tl.program_id(1) * N_Q + offs_m"),)),
-    "batch in 32 bits": (
-        "flash_attention_heads",
-        (("v_ptr + batch * stride_vb", "v_ptr + (tl.program_id(1) // H_Q) * stride_vb"),),
-    ),
-    "key head in 32 bits": ("flash_attention_heads", (("head_kv * stride_kh", "head_kv.to(tl.int32) * stride_kh"),)),
-    "a head's rows in 32 bits": ("attention_dq", (("head * stride_qh", "(tl.program_id(1) % H_Q) * stride_qh"),)),
     "a state's number in 32 bits": (
         "linear_state_prefix",
         ((_STATE, "row = group * N_CHUNKS * SIZE + chunk * SIZE + offs"),),
-    ),
-    "chunk and head in 32 bits": (
-        "linear_chunk_states",
-        ((_STATES, "row = (tl.program_id(1) * N_CHUNKS + tl.program_id(0)).to(tl.int64) * D + offs_d"),),
-    ),
-    "a state's rows in 32 bits": (
-        "causal_linear_attention_chunked",
-        (("offs_s = (head * D + offs_d[:, None]) * D_V", "offs_s = (tl.program_id(0) * D + offs_d[:, None]) * D_V"),),
     ),
     "the step past a loop's end": (
         "vector_add",
@@ -183,7 +164,6 @@ WRONG: dict[str, tuple[str, tuple[Exchange, ...]]] = {
 
 RIGHT: dict[str, tuple[str, tuple[Exchange, ...]]] = {
     "the stride widened": ("row_softmax", ((_X_ROW, "x_ptr + tl.program_id(0) * stride_xm.to(tl.int64) + offs_n"),)),
-    "tl.cast": ("row_softmax", ((_ROW, "row = tl.cast(tl.program_id(0), tl.int64)"),)),
     "64 bits without sign": ("row_softmax", ((_ROW, "row = tl.program_id(0).to(tl.uint64)"),)),
     "a pointer that moves": (
         "chunked_softmax",
@@ -259,17 +239,6 @@ RIGHT: dict[str, tuple[str, tuple[Exchange, ...]]] = {
             ),
         ),
     ),
-    "the tile's rows from a 64-bit base": (
-        "tiled_softmax",
-        ((_ROWS, "x_ptr + pid.to(tl.int64) * BLOCK_M * stride_xm + tl.arange(0, BLOCK_M)[:, None] * stride_xm"),),
-    ),
-    "keys from a pointer that moves": (
-        "flash_attention",
-        (
-            (_KEYS, _KEYS.replace("cols[:, None]", "tl.arange(0, BLOCK_N)[:, None]")),
-            (_NEXT, "        m_i = m_new\n        k_ptr += BLOCK_N * stride_kn\n    # [BLOCK_M, D]"),
-        ),
-    ),
     "an offset that grows in 64 bits": (
         "flash_attention",
         (
@@ -303,10 +272,6 @@ RIGHT: dict[str, tuple[str, tuple[Exchange, ...]]] = {
     "one program's number for batch and head": (
         "flash_attention_heads",
         ((_LSE, "lse_ptr + tl.program_id(1).to(tl.int64) * N_Q + offs_m"),),
-    ),
-    "a chunk's first element": (
-        "linear_state_prefix",
-        ((_STATE, "row = group * N_CHUNKS * SIZE + chunk.to(tl.int64) * SIZE + offs"),),
     ),
     "the step past a loop's end in 64 bits": (
         "vector_add",
