@@ -169,6 +169,15 @@ class _Wording:
             "Make all threads wait with `tl.debug_barrier()` between the store and the next load of the same elements.",
         )
 
+    def early_release(self) -> tuple[str, str, str]:
+        lock, other = short(self.finding.operation or "a lock"), self.who(self.finding.other, "a program").capitalize()
+        return (
+            f"{other} releases {lock}{self.where}, before all of its threads are done with {self.elements} of {self.tensor} "
+            f"that {self.who(self.finding.program, 'another program')} uses next{self.example}",
+            "One thread does the atomic, and the others may lag behind: the next program may find old values there.",
+            "Make all threads wait with `tl.debug_barrier()` before the release.",
+        )
+
     def unwritten(self) -> tuple[str, str, str]:
         verb = "is" if self.finding.count == 1 else "are"
         return (

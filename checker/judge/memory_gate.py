@@ -19,6 +19,7 @@ MEMORY_KINDS = (
     "race",
     "race_in_store",
     "missing_barrier",
+    "early_release",
     "unwritten",
     "undefined_lanes",
 )
@@ -43,7 +44,8 @@ def memory_findings(outcome: Outcome) -> list[Finding]:
 
 def findings_of_addresses(outcome: Outcome) -> list[Finding]:
     """The memory findings without false promises and missing barriers, which no address causes."""
-    return [f for f in memory_findings(outcome) if f.kind not in ("false_promise", "missing_barrier")]
+    others = ("false_promise", "missing_barrier", "early_release")
+    return [f for f in memory_findings(outcome) if f.kind not in others]
 
 
 def _findings(puzzle: Puzzle, outcome: Outcome) -> list[Finding]:

@@ -84,6 +84,11 @@ class Findings:
         other = None if linear is None else self._program_id(linear)
         self.add("race", access, np.sort(access.valid_offsets[clash]), accesses=kinds, other=other)
 
+    def early_release(self, line: int, lock: str, access: Access, lanes: np.ndarray, linear: int) -> None:
+        """The program `linear` released `lock` in this line, and other threads of it may still have to do what `lock` guards."""
+        offsets = np.sort(access.valid_offsets[lanes])
+        self.add("early_release", access, offsets, line=line, operation=lock, other=self._program_id(linear))
+
     def false_promise(self, promise: str, **more: Any) -> None:
         """The kernel tells the compiler something false."""
         self.add("false_promise", None, np.empty(0), operation=promise, **{"count": 1, **more})

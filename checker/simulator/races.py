@@ -19,11 +19,12 @@ Clock = dict[int, int]
 class RaceDetector(Observer):
     """Reports races to `findings`. Each storage's `shadow` keeps the interval in which its elements were touched.
 
-    Intervals lie between two barriers of a program, and are numbered through the launch. Within one, a thread may load an element
-    before another thread stores it.
+    Intervals lie between two barriers of a program, and are numbered through the launch in steps of two. Within one, a thread may
+    load an element before another thread stores it. What one thread does alone counts as done in the number before.
 
     Programs run at the same time, but locks and counters order what they do: a program that releases an element by an atomic has
-    done everything before, for each program that acquires the element by an atomic and then decides a branch.
+    done everything before the last barrier, for each program that acquires the element by an atomic and then decides a branch.
+    The same thread that does the atomic has also done what one thread does alone; the others may not be through with the tiles.
     """
 
     def __init__(self, findings: Findings) -> None:
@@ -38,15 +39,17 @@ class RaceDetector(Observer):
         """What has been done before the running program goes on."""
         self.acquired: list[Clock] = []
         """What joins `before` with the next branch."""
+        self.releases: dict[int, tuple[int, str]] = {}
+        """The line and the tensor of the release that ended an interval."""
 
     def start(self, program: int) -> None:
-        self.interval += 1
+        self.interval += 2
         self.programs.append(program)
-        self.firsts.append(self.interval)
+        self.firsts.append(self.interval - 1)
         self.before, self.acquired = {}, []
 
     def barrier(self) -> None:
-        self.interval += 1
+        self.interval += 2
 
     def discarded(self) -> None:
         self.acquired = []
@@ -64,7 +67,8 @@ class RaceDetector(Observer):
         if order != "release" and element in self.released:
             self.acquired.append(dict(self.released[element]))
         if order != "acquire":
-            done = self.before | {self.programs[-1]: self.interval}
+            self.releases[self.interval] = self.findings.locator.line(), access.tensor.name
+            done = self.before | {self.programs[-1]: self.interval - 1}
             clock = self.released.setdefault(element, {})
             clock |= {p: max(done[p], clock.get(p, 0)) for p in done}
 
@@ -81,12 +85,12 @@ class RaceDetector(Observer):
     def load(self, access: Access, shadow: ShadowMemory, where: np.ndarray) -> None:
         if shadow.any_stored:
             self._check(("load", "store"), access, shadow.stored[where])
-            too_soon = shadow.stored[where] == self.interval
+            too_soon = shadow.stored[where] >= self.interval - 1
             if too_soon.any():
                 self.findings.add("missing_barrier", access, np.sort(access.valid_offsets[too_soon]))
         if shadow.any_updated:
             self._check(("load", "atomic"), access, shadow.updated[where])
-        self._touch(shadow.loaded, where)
+        self._touch(shadow.loaded, where, access)
 
     def store(self, access: Access, shadow: ShadowMemory, where: np.ndarray) -> None:
         if len(where) > 1:
@@ -99,32 +103,43 @@ class RaceDetector(Observer):
         self._check(("store", "load"), access, shadow.loaded[where])
         if shadow.any_updated:
             self._check(("store", "atomic"), access, shadow.updated[where])
-        self._touch(shadow.stored, where)
+        self._touch(shadow.stored, where, access)
         shadow.any_stored = True
 
     def atomic(self, access: Access, shadow: ShadowMemory, where: np.ndarray) -> None:
         self._check(("atomic", "store"), access, shadow.stored[where])
         self._check(("atomic", "load"), access, shadow.loaded[where])
-        self._touch(shadow.updated, where)
+        self._touch(shadow.updated, where, access)
         shadow.any_updated = True
 
     def _check(self, kinds: tuple[EventKind, EventKind], access: Access, touched_in: np.ndarray) -> None:
-        clash = ~self._done(touched_in)
+        done, early = self._done(touched_in)
+        clash = ~done
         if clash.any():
             interval = int(touched_in[clash][0])
             self.findings.race(kinds, access, clash, None if interval == MANY else self._program_of(interval))
+        if early.any():
+            interval = int(touched_in[early][0])
+            line, lock = self.releases[interval]
+            self.findings.early_release(line, lock, access, early, self._program_of(interval))
 
-    def _touch(self, touched_in: np.ndarray, where: np.ndarray) -> None:
-        touched_in[where] = np.where(self._done(touched_in[where]), self.interval, MANY)
+    def _touch(self, touched_in: np.ndarray, where: np.ndarray, access: Access) -> None:
+        alone = access.offsets.size == 1
+        touched_in[where] = np.where(self._done(touched_in[where])[0], self.interval - alone, MANY)
 
-    def _done(self, touched_in: np.ndarray) -> np.ndarray:
-        """Which of these accesses nobody made, the running program itself made, or another program has made before."""
+    def _done(self, touched_in: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Which of these accesses nobody made, the running program itself made, or another program has made before.
+
+        Also those among them that other threads may still have to make, since their program released too early.
+        """
         done: np.ndarray = (touched_in == NOBODY) | (touched_in >= self.firsts[-1])
+        early = np.zeros_like(done)
         if self.before and not done.all():
             others = [int(interval) for interval in np.unique(touched_in[~done])]
-            known = [i for i in others if i != MANY and i <= self.before.get(self._program_of(i), 0)]
-            done |= np.isin(touched_in, known)
-        return done
+            ends = {i: self.before.get(self._program_of(i), NOBODY) for i in others if i != MANY}
+            early = np.isin(touched_in, [i for i, end in ends.items() if i == end + 1]) & ~done
+            done |= early | np.isin(touched_in, [i for i, end in ends.items() if i <= end])
+        return done, early
 
     def _program_of(self, interval: int) -> int:
         return self.programs[bisect_right(self.firsts, interval) - 1]

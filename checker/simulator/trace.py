@@ -48,6 +48,7 @@ FindingKind = Literal[
     "race",  # two programs touch one element, at least one of them storing
     "race_in_store",  # two lanes of one store write one element
     "missing_barrier",  # a program loads what it stored with no barrier since: another thread may not have stored it yet
+    "early_release",  # a program releases a lock or counter with no barrier since what it guards
     "modified_input",  # an input changed, or was stored to
     "false_promise",  # tl.multiple_of, tl.max_contiguous, tl.max_constancy or tl.assume says something false
     "wrap",  # a number on its way to an address, a mask or a decision does not fit in its type in a huge launch

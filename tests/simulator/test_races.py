@@ -89,17 +89,17 @@ def changed(tmp_path, kernel, old="", new=""):
 
 
 def in_a_group(kernel):
-    """The kinds of finding of eight programs that add up their rows under one lock."""
+    """The trace of eight programs that add up their rows under one lock."""
     x, total = torch.randn(8, 16), torch.zeros(16)
     numbers = {name: torch.zeros(1, dtype=torch.int32) for name in ("lock_ptr", "count_ptr")}
     outputs = ("lock_ptr", "count_ptr", "sum_ptr")
     trace = run(kernel, (8,), outputs, {"BLOCK_N": 16}, x_ptr=x, sum_ptr=total, **numbers)
     torch.testing.assert_close(total, x.sum(0))
-    return kinds(trace)
+    return trace
 
 
 def test_what_a_lock_guards_is_no_race():
-    assert in_a_group(sums_under_a_lock) == set()
+    assert in_a_group(sums_under_a_lock).findings == []
 
 
 def test_a_lock_guards_only_what_waits_for_it_and_until_it_is_free(tmp_path):
@@ -114,7 +114,15 @@ def test_a_lock_guards_only_what_waits_for_it_and_until_it_is_free(tmp_path):
         ("lock_ptr, 0)", "lock_ptr, 0, scope='cta')"),
         (store + free, free + store),
     ):
-        assert in_a_group(changed(tmp_path, sums_under_a_lock, old, new)) == {"race"}, (old, new)
+        assert kinds(in_a_group(changed(tmp_path, sums_under_a_lock, old, new))) == {"race"}, (old, new)
+
+
+def test_a_lock_is_released_too_early_if_threads_may_still_store_what_it_guards(tmp_path):
+    kernel = changed(tmp_path, sums_under_a_lock, "    tl.debug_barrier()\n")
+    found = only(in_a_group(kernel))
+    assert (found.kind, found.tensor, found.elements[0]) == ("early_release", "sum_ptr", (0,))
+    assert (found.operation, found.line) == ("lock_ptr", line_of(kernel, "lock_ptr, 0)"))
+    assert (found.program, found.other) == ((1, 0, 0), (0, 0, 0))
 
 
 @triton.jit
