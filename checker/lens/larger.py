@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,8 +25,9 @@ MOST_COPIED = 1 << 24
 def larger_launch(launch: Launch) -> tuple[Launch, str] | None:
     """The launch with a larger one to follow, whose largest tensor is longer along its first dimension, and that in words.
 
-    Whole numbers and sizes of the grid that are as large as this dimension, or as its number of tiles, grow with it. None if there
-    are none, if no GPU takes such a grid, or if the tensors are large already.
+    Whole numbers and sizes of the grid that are as large as this dimension, or as its number of tiles, grow with it, unless a tensor
+    has another dimension or a stride of this size. None if nothing grows, if no GPU takes such a grid, or if the tensors are large
+    already.
     """
     named = {name: value for name, value in launch.arguments.items() if isinstance(value, torch.Tensor) and value.dim()}
     if any(map(is_descriptor, launch.arguments.values())) or not named:
@@ -37,11 +38,13 @@ def larger_launch(launch: Launch) -> tuple[Launch, str] | None:
     n, elements = tensor.shape[0], tensor.numel()
     if n < 2:
         return None
+    others = {size for t in named.values() for size in (*t.shape[1:], *t.stride())}
+    growing = {elements} if n in others else {elements, n}
     factor = LIMIT // elements + 1
     whole = {name: v for name, v in launch.arguments.items() if isinstance(v, int) and not isinstance(v, bool)}
-    numbers = {name: v * factor if v in (n, elements) else v for name, v in whole.items()}
+    numbers = {name: v * factor if v in growing else v for name, v in whole.items()}
     before = (*launch.grid, 1, 1)[:3]
-    grid = _grown(before, n, factor, [v for v in launch.meta.values() if isinstance(v, int) and v > 1])
+    grid = _grown(before, growing, factor, [v for v in launch.meta.values() if isinstance(v, int) and v > 1])
     if grid is None or (grid, numbers) == (before, whole) or any(v >= LIMIT for v in numbers.values()):
         return None
     changed = [f"{name} = {v:,}" for name, v in numbers.items() if v != whole[name]]
@@ -51,14 +54,16 @@ def larger_launch(launch: Launch) -> tuple[Launch, str] | None:
     return replace(launch, larger=Larger(grid, numbers)), words
 
 
-def _grown(grid: Sequence[int], n: int, factor: int, tiles: Sequence[int]) -> tuple[int, int, int] | None:
-    """The grid with the size that follows from `n` as it would be for ``n * factor``, or as it is."""
+def _grown(
+    grid: Sequence[int], sizes: Collection[int], factor: int, tiles: Sequence[int]
+) -> tuple[int, int, int] | None:
+    """The grid with the size that follows from one of `sizes` as it would be for `factor` times as many, or as it is."""
     x, y, z = grid
     for axis, size in enumerate(grid):
-        tile = next((tile for tile in tiles if 1 < size == -(-n // tile)), None)
-        if tile is not None or (size > 1 and size % n == 0):
+        tiled = next((-(-n * factor // tile) for n in sizes for tile in tiles if 1 < size == -(-n // tile)), 0)
+        if tiled or (size > 1 and any(size % n == 0 for n in sizes)):
             larger = [x, y, z]
-            larger[axis] = size * factor if tile is None else -(-n * factor // tile)
+            larger[axis] = tiled or size * factor
             return (larger[0], larger[1], larger[2]) if larger[axis] <= MOST_PROGRAMS[axis] else None
     return x, y, z
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from checker.phrases import join, shape
+from checker.phrases import join, shape, short
 from checker.puzzle import Launch
 from checker.simulator.trace import MAX_TENSORS
 from checker.simulator.triton_internals import (
@@ -76,7 +76,9 @@ def launch_of(kernel: Any, grid: Any, given: Sequence[Any], named: Mapping[str, 
         _refuse_argument(name, parameter, value)
     _refuse_too_large(name, arguments)
     options = {n: value for n, value in named.items() if n not in parameters}
-    return Launch(_grid(name, grid, bound), arguments, meta, tuple(n for n in outputs if n in arguments), options)
+    return Launch(
+        _grid(name, grid, bound), arguments, meta, tuple(n for n in arguments if {n, short(n)} & {*outputs}), options
+    )
 
 
 def tensors_of(values: Iterable[Any]) -> list[torch.Tensor]:

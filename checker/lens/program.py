@@ -40,6 +40,7 @@ def look_at(
         write_json(json_file, report.data())
     if sarif_file is not None:
         write_json(sarif_file, sarif(report))
+    report.check_outputs(options["outputs"])
     return _status(report, ended)
 
 

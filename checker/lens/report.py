@@ -11,11 +11,12 @@ import torch
 
 from checker.lens.launch import KernelStopped
 from checker.lens.words import Problem
-from checker.phrases import count, short
+from checker.phrases import count, join, short
 from checker.simulator.trace import Trace
 from checker.simulator.triton_internals import function_of
 from checker.submission.kernel import KernelSource
 from checker.submission.notebook import origin_of
+from checker.verbs.arguments import UsageError
 from checker.view.formats import size
 from checker.view.panel import Cell, Panel
 
@@ -87,6 +88,13 @@ class Report:
             moved.whole += math.prod(info.shape) * getattr(torch, info.dtype).itemsize
         for problem in problems:
             self.problems.setdefault(problem.key, problem)
+
+    def check_outputs(self, outputs: Sequence[str]) -> None:
+        """Raises UsageError if no kernel that was launched has a tensor of such a name."""
+        names = dict.fromkeys(name for of in self.kernels.values() for name in of.bytes)
+        unknown = [name for name in outputs if short(name) not in names]
+        if unknown and names:
+            raise UsageError(f"No kernel here stores to {join(unknown)}. Their tensors are {join(list(names))}")
 
     @property
     def findings(self) -> list[Problem]:

@@ -266,6 +266,7 @@ def lens(
     - `only`: the program whose prints are shown, ``only=(0, 0)``; otherwise those of the first and the last ones.
     - `all_configs`: run every configuration of `@triton.autotune`, not only the first that runs.
     - `outputs`: parameters that a kernel may store to; without any, it may store to all. Their elements must all be stored.
+      Raises UsageError at the end if no kernel has a tensor of such a name.
     - `max_programs`, `seconds`: the most programs of a launch that run, and the most time that it takes.
     - `quiet`: show no findings but those in the report. `patient`: go on after a kernel that cannot be simulated.
     - `film_each`: a folder for a film of the first launch of each kernel.
@@ -285,6 +286,8 @@ def lens(
     )
     with pretending() if pretend else contextlib.nullcontext(), using(looking):
         yield looking.report
+    if not patient:
+        looking.report.check_outputs(outputs)
 
 
 def _program(only: int | tuple[int, ...]) -> ProgramId:

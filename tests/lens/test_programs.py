@@ -221,6 +221,29 @@ assert (x == 1).all()
     assert not json.loads(report.read_text())["notes"]
 
 
+def test_a_size_that_may_be_another_ones_does_not_grow(tmp_path: Path) -> None:
+    text = """
+@triton.jit
+def heads_kernel(x_ptr, stride_row, stride_head, heads, D, BLOCK: tl.constexpr):
+    offs_d = tl.arange(0, BLOCK)
+    for head in range(heads):
+        at = x_ptr + tl.program_id(0).to(tl.int64) * stride_row + head * stride_head + offs_d
+        tl.store(at, tl.load(at, mask=offs_d < D) + 1, mask=offs_d < D)
+"""
+    kernel = loaded(tmp_path, HEAD + text, "heads_kernel")
+    with lens(quiet=True) as report:
+        kernel[(4,)](torch.zeros(4, 4, 100).transpose(0, 1), 100, 400, 4, 100, BLOCK=128)  # four rows, and four heads
+    assert not report.findings
+    assert not report.notes, report
+
+
+def test_an_output_that_no_kernel_has_is_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = program(tmp_path)
+    for name, status in (("out", 0), ("out_ptr", 0), ("outt", 2)):
+        assert main(["lens", "--output", name, script, "100"]) == status
+    assert "No kernel here stores to outt. Their tensors are x, y and out" in " ".join(capsys.readouterr().err.split())
+
+
 def test_tensors_know_where_they_would_be() -> None:
     with lens(quiet=True):
         here = torch.zeros(3)
