@@ -18,7 +18,7 @@ VERSION = "314.0.7"
 CORE = f"https://registry.npmjs.org/pyodide/-/pyodide-{VERSION}.tgz"
 CDN = f"https://cdn.jsdelivr.net/pyodide/v{VERSION}/full/"
 FILES = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
-PACKAGES = ("numpy", "ml-dtypes", "msgspec", "cachetools", "jinja2", "markupsafe", "pygments", "typing-extensions")
+PACKAGES = ("numpy", "ml-dtypes", "msgspec", "cachetools", "jinja2", "markupsafe", "pygments")
 """What checker imports to judge and to film."""
 FOLDER = Path(__file__).resolve().parent.parent / ".site" / "pyodide"
 

@@ -168,17 +168,29 @@ def live_page(films: dict[str, str], live: bool) -> str:
 
 
 def write_live_files(folder: Path, pyodide: Path) -> None:
-    """What the worker of a live cell loads: Pyodide's core and packages, the checker with its solutions, and a list of all that."""
+    """What the worker of a live cell loads: Pyodide's core and packages, the checker with its solutions, bytecode, and a list of all that.
+
+    `folder` is beside live_start.py. Raises SiteError if the solutions do not pass there.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     packages = []
     for path in sorted(pyodide.iterdir()):
         shutil.copyfile(path, folder / path.name)
         packages += [path.name] if path.suffix == ".whl" else []
     with zipfile.ZipFile(folder / "course.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted([*(ROOT / "checker").rglob("*"), *(ROOT / "solutions").rglob("*.py")]):
-            if path.is_file() and "__pycache__" not in path.parts:
+        for path in sorted([*(ROOT / "checker").rglob("*"), *(ROOT / "solutions").glob("*.py")]):
+            others = path.parent.name == "misconceptions" and path.suffix == ".md" and path.stem not in LIVE
+            if path.is_file() and path.parent.name != "__pycache__" and not others:
                 archive.write(path, path.relative_to(ROOT))
     (folder / "files.json").write_text(json.dumps({"packages": packages}), "utf-8")
+    command = ["node", str(ROOT / "tools" / "compile_live.mjs"), str(folder), *LIVE]
+    if shutil.which("node") is None:
+        raise SiteError(
+            "Node.js is not installed. Live cells need it: it compiles what they load. Install it, or remove .site/pyodide."
+        )
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SiteError(f"The live cells do not work:\n{(done.stdout + done.stderr)[-3000:]}")
 
 
 # ---- nothing from outside ----------------------------------------------------------------------------------------------

@@ -110,8 +110,13 @@ class Compilation:
 
     def begin_rest(self, launches: Iterable[Launch] = (), *, aside: bool = False) -> None:
         """Begin what `rest` waits for. `launches` are those on the GPU here, if there is one. `give_up` ends it."""
-        due = self._other_gpus() if self.here is None else self._of_launches(launches, self.here)
-        self._begun = self._begin([(self._largest, self._request(self._largest)), *due], aside=aside)
+        due: list[tuple[str, CompileRequest]] = []
+        if (
+            self.has_compiler
+        ):  # without it, `first` was all: the front end takes for every GPU what it takes for the first
+            due = self._other_gpus() if self.here is None else self._of_launches(launches, self.here)
+            due.insert(0, (self._largest, self._request(self._largest)))
+        self._begun = self._begin(due, aside=aside)
 
     def rest(self) -> CompileResult | None:
         """Wait for the machine code of the variant with the largest tiles, which `begin_rest` began. Returns what `first` returns.

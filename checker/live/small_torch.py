@@ -189,10 +189,9 @@ class Tensor:
         return (self.data_ptr() - self.untyped_storage().data_ptr()) // self.array.itemsize if self.array.size else 0
 
     def as_strided(self, shape: Sequence[int], stride: Sequence[int], offset: int | None = None) -> Tensor:
-        flat = self.untyped_storage().bytes.view(self.array.dtype)[
-            self.storage_offset() if offset is None else offset :
-        ]
-        return Tensor(np.lib.stride_tricks.as_strided(flat, shape, [n * flat.itemsize for n in stride]))
+        size, begin = self.array.itemsize, self.storage_offset() if offset is None else offset
+        memory, steps = self.untyped_storage().bytes, [n * size for n in stride]
+        return Tensor(np.ndarray(tuple(shape), self.array.dtype, memory, begin * size, steps))
 
     # ---- conversions
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import http.server
-import json
 import os
 import shutil
 import threading
@@ -66,12 +65,10 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     cells = cells[cells.index("<section") :]
     head = '<!doctype html><meta charset="utf-8"><link rel="stylesheet" href="_static/site.css"><body>'
     (folder / "live.html").write_text(f'{head}{cells}<script src="_static/live.js"></script>', "utf-8")
-    site.write_live_files(folder / "_static" / "live", PYODIDE)
-    if not any(
-        "ml_dtypes-0.5" in name for name in json.loads((folder / "_static/live/files.json").read_text())["packages"]
-    ):
+    if not any(PYODIDE.glob("ml_dtypes-0.5*")):
         with (folder / "_static" / "live_start.py").open("a") as start:
             start.write(WITHOUT_BFLOAT16)
+    site.write_live_files(folder / "_static" / "live", PYODIDE)
     return folder
 
 
