@@ -76,7 +76,11 @@ def check(wheel: Path, folder: Path) -> None:
 
 
 def tag(name: str) -> None:
-    """Tag the commit, if nothing is uncommitted. Raises NotReady."""
+    """Tag the commit, if nothing is uncommitted and CHANGELOG.md has a date. Raises NotReady."""
+    if not re.search(
+        rf"^## {re.escape(name[1:])} - \d{{4}}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE
+    ):
+        raise NotReady(f"CHANGELOG.md has no date for {name[1:]}: put it there and commit, then tag")
     if run("git", "status", "--porcelain"):
         raise NotReady("there are uncommitted changes: commit them, then tag")
     run("git", "tag", "--annotate", name, "--message", f"Tile by Tile {name}")
