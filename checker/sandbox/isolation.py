@@ -186,10 +186,14 @@ def _readable() -> list[Path]:
 
 def _without(path: Path, hidden: Path) -> list[Path]:
     """A path, or what is left of it if `hidden` lies inside: in an installation that is where all other packages are, too."""
-    if path == hidden:
+    real = path.resolve()
+    if not hidden.is_relative_to(real):
+        return [path]
+    if (
+        real == hidden or path.is_symlink()
+    ):  # a link to a folder around it, as lib64 is in a venv, would open all of that
         return []
-    inside = hidden.is_relative_to(path) and path.is_dir()
-    return [part for child in path.iterdir() for part in _without(child, hidden)] if inside else [path]
+    return [part for child in path.iterdir() for part in _without(child, hidden)]
 
 
 def _filter_system_calls(confinement: Confinement) -> None:

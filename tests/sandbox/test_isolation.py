@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from checker.sandbox import Sandbox, isolation
 from tests.sandbox.conftest import works
@@ -25,3 +26,13 @@ def test_without_a_layer_the_probe_reports_what_a_job_can_reach() -> None:
         assert "memory" not in open_to_all.gaps
         assert {"network", "solutions", "signal"} <= set(open_to_all.gaps)
         works(open_to_all)
+
+
+def test_no_link_leads_a_kernel_to_the_solutions_of_an_installation(tmp_path: Path) -> None:
+    material, beside = tmp_path / "lib" / "checker" / "material", tmp_path / "lib" / "numpy"
+    for folder in (material, beside):
+        folder.mkdir(parents=True)
+    (tmp_path / "lib64").symlink_to("lib")  # as every venv has
+    readable = [path.resolve() for path in isolation._without(tmp_path, material)]
+    assert beside in readable
+    assert not any(material.is_relative_to(path) for path in readable)
