@@ -4,8 +4,8 @@ PYTHON ?= python3
 VENV := .venv/bin/python
 # Another Python that has everything already, e.g. on a GPU machine without network: make gpu-test RUN=python3
 RUN ?= $(VENV)
-# Tests run in four processes, even on two processors: many of them wait for a browser or a server. Each needs about a gigabyte.
-JOBS ?= 4
+# Tests run in three processes, even on two processors: many of them wait for a browser or a server. Each needs about a gigabyte.
+JOBS ?= 3
 # Hundreds of processes import torch: where its modules may not be kept compiled, each of them takes 2.5 s longer.
 unexport PYTHONDONTWRITEBYTECODE
 ROOT_FLAG := $(if $(filter 0,$(shell id -u)),--allow-root)
@@ -29,7 +29,7 @@ workshop: setup  ## Rehearse alone: a board with a class that plays itself (ARGS
 	$(RUN) -m classroom rehearse $(ARGS)
 
 test: setup browser  ## Set up and run the tests, a real browser included: about a quarter of an hour on two processors
-	$(RUN) -m pytest -n $(JOBS) --dist worksteal $(ARGS)
+	$(RUN) -m pytest -n $(JOBS) --dist worksteal --durations 20 --durations-min 5 $(ARGS)
 
 test-all: test companions test-matrix  ## Run everything, the hours of exhaustive tests included (weekly, and before a release)
 	$(RUN) -m pytest tests/exhaustive -n $(JOBS) --dist worksteal --timeout 7200 $(ARGS)
