@@ -108,6 +108,7 @@ def xray(kernel: Any = None, **choices: Any) -> Panel:
 
     You may choose any size, tile size or flag of the puzzle, the ``dtype``, and the launch's options:
     ``xray(kernel, dtype="float16", BLOCK_N=128, num_warps=8, num_stages=3)``. The default is a case made for a GPU.
+    ``amd=True`` also compiles it for two of AMD's GPUs, of which only registers, spills and shared memory (LDS) are shown.
     """
     _need("torch", "triton")
     from checker.verbs.xray import xray_and_show

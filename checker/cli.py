@@ -120,6 +120,7 @@ def xray(
     dtype: Dtype = None,
     num_warps: Warps = None,
     num_stages: Stages = None,
+    amd: Annotated[bool, Option("--amd", help="also for two of AMD's GPUs")] = False,
 ) -> int:
     """Show what the compiler makes of a kernel on each GPU of the course.
 
@@ -127,7 +128,8 @@ def xray(
     """
     from checker.verbs.xray import xray_and_show
 
-    _, compiled = xray_and_show(*_kernel("xray", file, puzzle), _choices(size, dtype, num_warps, num_stages))
+    choices = _choices(size, dtype, num_warps, num_stages) | ({"amd": True} if amd else {})
+    _, compiled = xray_and_show(*_kernel("xray", file, puzzle), choices)
     return PASSED if compiled else FAILED
 
 

@@ -3,17 +3,20 @@
 from checker.compiler.compile import compile_kernel
 from checker.compiler.facts import Dot, SharedTile, TensorCore
 from checker.compiler.request import (
+    AMD,
     EXAMINED,
     SHARED_MEMORY,
     TARGETS,
     CompileRequest,
     CompileResult,
     gpu_name,
+    is_amd,
     not_compiled,
     requests_for,
 )
 
 __all__ = [
+    "AMD",
     "EXAMINED",
     "SHARED_MEMORY",
     "TARGETS",
@@ -24,6 +27,7 @@ __all__ = [
     "TensorCore",
     "compile_kernel",
     "gpu_name",
+    "is_amd",
     "not_compiled",
     "requests_for",
 ]

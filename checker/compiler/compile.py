@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from checker.compiler.errors import Failure, translate
-from checker.compiler.facts import dots, facts_of, shared_tiles, tensor_cores
-from checker.compiler.request import SHARED_MEMORY, CompileRequest, CompileResult, gpu_name
+from checker.compiler.facts import amd_facts, dots, facts_of, shared_tiles, tensor_cores
+from checker.compiler.request import SHARED_MEMORY, CompileRequest, CompileResult, gpu_name, is_amd
 from checker.pure_triton import has_compiler
 
 if TYPE_CHECKING:
@@ -71,7 +71,11 @@ def _run(kernel: JITFunction, request: CompileRequest) -> Any:
     source = ASTSource(kernel, dict(request.signature), dict(request.constexprs), attributes)
     # named, because Triton 3.9 warns about its default
     options = {"enable_fp_fusion": True, **request.options}
-    target = GPUTarget("cuda", request.capability, 32)
+    if is_amd(request.capability):
+        lanes = 64 if 900 <= request.capability < 1000 else 32  # of a wavefront, AMD's warp
+        target = GPUTarget("hip", f"gfx{request.capability}", lanes)
+    else:
+        target = GPUTarget("cuda", request.capability, 32)
     if request.front_end_only and not has_compiler():
         _front_end(source, target, options)
     with _ends_with_front_end() if request.front_end_only else contextlib.nullcontext():
@@ -141,6 +145,8 @@ def _ends_with_front_end() -> Iterator[None]:
 
 def _read(compiled: Any, request: CompileRequest) -> dict[str, Any]:
     """The fields of a result that the compiled texts contain."""
+    if is_amd(request.capability):
+        return {"facts": {"gpu": gpu_name(request.capability), **amd_facts(compiled.asm["amdgcn"], compiled.metadata)}}
     facts = facts_of(compiled.asm, compiled.metadata)
     read: dict[str, Any] = {"facts": {"gpu": gpu_name(request.capability), **facts}}
     if "mma" in facts:

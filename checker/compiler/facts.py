@@ -101,6 +101,17 @@ def facts_of(asm: Mapping[str, Any], metadata: Any) -> dict[str, int | str]:
     return found
 
 
+def amd_facts(assembly: str, metadata: Any) -> dict[str, int | str]:
+    """Registers, spills and shared memory, from what AMD's assembler is told; a lane's vector register has four bytes."""
+    counts = dict(re.findall(r"^\s*\.(vgpr_count|vgpr_spill_count):\s*(\d+)", assembly, re.MULTILINE))
+    found: dict[str, int | str] = {"shared_bytes": int(metadata.shared), "num_warps": int(metadata.num_warps)}
+    if "vgpr_count" in counts:
+        found["registers"] = int(counts["vgpr_count"])
+    if "vgpr_spill_count" in counts:
+        found["spilled_bytes"] = 4 * int(counts["vgpr_spill_count"])
+    return found
+
+
 def tensor_cores(ptx: str) -> tuple[TensorCore, ...]:
     """The tensor-core instructions of a kernel, equal ones counted."""
     found: Counter[tuple[str, str, str]] = Counter()

@@ -14,20 +14,40 @@ TARGETS: dict[str, int] = {"T4": 75, "A100": 80, "L4": 89, "H100": 90}
 """The GPUs to compile for, with their compute capability."""
 EXAMINED: dict[str, int] = {**TARGETS, "B200": 100}
 """The GPUs that `xray` examines a kernel for; a verdict need not wait for the last one."""
+AMD: dict[str, int] = {"MI300X": 942, "RX 7900": 1100}
+"""AMD's GPUs that `xray` can examine it for, too, by the number in the name of their architecture: 942 is gfx942."""
 
-SHARED_MEMORY: dict[int, int] = {75: 65536, 80: 166912, 86: 101376, 89: 101376, 90: 232448, 100: 232448, 120: 101376}
-"""Bytes of shared memory one program may use, by compute capability (CUDA C++ Programming Guide, technical specifications)."""
+SHARED_MEMORY: dict[int, int] = dict.fromkeys(AMD.values(), 65536) | {
+    75: 65536,
+    80: 166912,
+    86: 101376,
+    89: 101376,
+    90: 232448,
+    100: 232448,
+    120: 101376,
+}
+"""Bytes of shared memory one program may use, by compute capability (CUDA C++ Programming Guide, technical specifications).
+
+AMD calls it LDS (local data share); its limit is in the instruction set guides of CDNA 3 and RDNA 3.
+"""
+
+
+def is_amd(capability: int) -> bool:
+    return capability in AMD.values()
 
 
 def gpu_name(capability: int) -> str:
-    """The GPU that represents a capability, e.g. "T4 (sm_75)"."""
-    names = {value: name for name, value in EXAMINED.items()}
-    return f"{names[capability]} (sm_{capability})" if capability in names else f"sm_{capability}"
+    """The GPU that represents a capability, e.g. "T4 (sm_75)" or "MI300X (gfx942)"."""
+    names = {value: name for name, value in (EXAMINED | AMD).items()}
+    architecture = f"{'gfx' if is_amd(capability) else 'sm_'}{capability}"
+    return f"{names[capability]} ({architecture})" if capability in names else architecture
 
 
 @dataclass(frozen=True)
 class CompileRequest:
     """One specialisation: Triton types by parameter (``{"x_ptr": "*fp32", "N": "i32"}``), constexprs, options, capability.
+
+    `capability` is NVIDIA's compute capability without the dot, or a number of `AMD`.
 
     `signature` names every parameter in the kernel's order, a constexpr's type is ``"constexpr"``. `aligned` are the
     parameters (pointers and integers) that are multiples of 16: what a launch would tell the compiler, and what makes
@@ -54,7 +74,7 @@ class CompileResult:
     `facts`: ``gpu``, ``shared_bytes``, ``registers``, ``spilled_bytes`` (per thread), ``num_warps``, ``mma`` (tensor-core
     instructions: count), ``mma_shapes``, ``vector_bits`` (widest access to global memory), ``load_bits``,
     ``narrowest_load_bits``, ``store_bits``, ``ptx_lines``, ``async_copies``, ``tma_copies``, ``bytes_in_flight``. Unknown
-    facts are missing. `tiles`, `dots` and `tensor_cores` are None if Triton's text could not be read.
+    facts are missing; for AMD's GPUs only the first five are known. `tiles`, `dots` and `tensor_cores` are None if Triton's text could not be read.
     """
 
     request: CompileRequest

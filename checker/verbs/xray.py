@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from checker.compiler import EXAMINED, SHARED_MEMORY, CompileResult, SharedTile, requests_for
+from checker.compiler import AMD, EXAMINED, SHARED_MEMORY, CompileResult, SharedTile, gpu_name, is_amd, requests_for
 from checker.compiler.occupancy import MOST_REGISTERS, Occupancy, occupancy
 from checker.judge.phrases import stopped
 from checker.phrases import count, join
@@ -54,7 +54,7 @@ class Compiled:
 
 def xray_and_show(puzzle: Puzzle, source: KernelSource, choices: Mapping[str, Any]) -> tuple[Panel, bool]:
     """Show the X-ray of a kernel; returns the panel, and whether the kernel compiles for any GPU. Raises UsageError."""
-    with display.working(f"Compiling {source.kernel} for five GPUs …") as area:
+    with display.working(f"Compiling {source.kernel} for {'seven' if choices.get('amd') else 'five'} GPUs …") as area:
         panel, compiled = xray_panel(puzzle, source, choices)
         area.show(panel)
     return display.shown(panel), compiled
@@ -63,8 +63,11 @@ def xray_and_show(puzzle: Puzzle, source: KernelSource, choices: Mapping[str, An
 def xray_panel(puzzle: Puzzle, source: KernelSource, choices: Mapping[str, Any]) -> tuple[Panel, bool]:
     """The facts of each GPU side by side, or why the kernel does not compile; and whether it compiles for any.
 
-    `choices` may hold sizes, tile sizes, flags, the ``dtype``, ``num_warps`` and ``num_stages``. Raises UsageError.
+    `choices` may hold sizes, tile sizes, flags, the ``dtype``, ``num_warps`` and ``num_stages``; ``amd=True`` adds `AMD`'s GPUs.
+    Raises UsageError.
     """
+    gpus = EXAMINED | AMD if choices.get("amd") else EXAMINED
+    choices = {name: value for name, value in choices.items() if name != "amd"}
     title = f"{puzzle.title}: {source.kernel}, compiled"
     case, options = case_to_compile(puzzle, choices)
     if rules.is_untouched(source):
@@ -72,15 +75,16 @@ def xray_panel(puzzle: Puzzle, source: KernelSource, choices: Mapping[str, Any])
     broken = rules.violations(source, puzzle)
     if broken:
         return Panel(title, tuple(f"Line {v.line}: {v.message}" for v in broken), footer=("Fix this first.",)), False
-    compiled = compile_case(puzzle, source, case, options, {name for name in choices if name in case.meta})
+    compiled = compile_case(puzzle, source, case, options, {name for name in choices if name in case.meta}, gpus)
     results = {name: result for name, result in compiled.results.items() if result.ok}
     failures = [f"{name}: {_why(source, result)}" for name, result in compiled.results.items() if not result.ok]
     prose = (f"Compiled for {compiled.case_text}.", *failures)
     if not results:
         return Panel(title, prose), False
-    heads = ("", *(f"{name} (sm_{EXAMINED[name]})" for name in results))
-    lists = [("What this means", sentences(results, compiled.odd_numbers))]
-    if explained := layouts(results):
+    heads = ("", *(gpu_name(result.request.capability) for result in results.values()))
+    examined = {name: result for name, result in results.items() if name in EXAMINED}
+    lists = [("What this means", sentences(examined, compiled.odd_numbers))] if examined else []
+    if explained := layouts(examined):
         lists.append(("Tiles in shared memory", explained))
     footer = (
         "An SM is the part of a GPU that runs programs; a warp is 32 lanes. More warps hide more memory latency.",
@@ -93,13 +97,18 @@ def _why(source: KernelSource, result: CompileResult) -> str:
 
 
 def compile_case(
-    puzzle: Puzzle, source: KernelSource, case: Case, options: Mapping[str, int], named: Collection[str] = ()
+    puzzle: Puzzle,
+    source: KernelSource,
+    case: Case,
+    options: Mapping[str, int],
+    named: Collection[str] = (),
+    gpus: Mapping[str, int] = EXAMINED,
 ) -> Compiled:
-    """Compile one case for every GPU. Tile sizes that the caller `named` win over the kernel's autotune."""
+    """Compile one case for all `gpus`. Tile sizes that the caller `named` win over the kernel's autotune."""
     launch = timed_launch(puzzle, source, case, named)
     launch = replace(launch, options={**launch.options, **options})
-    results = Sandbox.shared().compile(source, requests_for(launch, puzzle.parameters, EXAMINED.values()))
-    return Compiled(case, launch, dict(zip(EXAMINED, results, strict=True)))
+    results = Sandbox.shared().compile(source, requests_for(launch, puzzle.parameters, gpus.values()))
+    return Compiled(case, launch, dict(zip(gpus, results, strict=True)))
 
 
 def case_to_compile(puzzle: Puzzle, choices: Mapping[str, Any]) -> tuple[Case, dict[str, int]]:
@@ -170,6 +179,8 @@ def table(results: Results) -> list[list[Cell]]:
 
 
 def _cell(describe: Callable[[CompileResult], str | Cell], result: CompileResult) -> Cell:
+    if is_amd(result.request.capability) and describe not in (_registers, _spilled, _shared):
+        return Cell("–", "soft")
     try:
         shown = describe(result)
     except _NotKnown:
@@ -192,7 +203,8 @@ def _fact(result: CompileResult, name: str) -> int:
 
 
 def _registers(result: CompileResult) -> str:
-    return f"{_fact(result, 'registers')} of {MOST_REGISTERS}"
+    most = "" if is_amd(result.request.capability) else f" of {MOST_REGISTERS}"
+    return f"{_fact(result, 'registers')}{most}"
 
 
 def _spilled(result: CompileResult) -> str | Cell:

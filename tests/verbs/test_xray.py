@@ -60,6 +60,19 @@ def test_a_row_softmax_has_a_table_and_sentences() -> None:
     assert "What this means" in panel.html()
 
 
+def test_amd_s_gpus_have_registers_spills_and_shared_memory_on_request() -> None:
+    panel, compiled = xray_panel(ROW, solution("row_softmax"), {"amd": True})
+    assert compiled
+    assert panel.heads[-2:] == ("MI300X (gfx942)", "RX 7900 (gfx1100)")
+    table = by_name(panel.rows)
+    for column in (-2, -1):
+        assert 0 < int(table["registers per thread"][column]) <= 512
+        assert table["spilled per thread"][column] == "nothing"
+        assert table["shared memory"][column].endswith("of 64 KiB")
+        assert table["tensor cores"][column] == "–"
+    assert not any("MI300X" in sentence for _, texts in panel.lists for sentence in texts)
+
+
 def test_choices_are_compiled() -> None:
     panel, _ = xray_panel(ROW, solution("row_softmax"), {"dtype": "float16", "N": 1024, "num_warps": 8})
     assert "N = 1024, BLOCK_N = 1024 and num_warps = 8, in float16" in panel.prose[0]
