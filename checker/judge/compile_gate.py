@@ -12,7 +12,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from checker.compiler import TARGETS, CompileRequest, CompileResult, gpu_name, requests_for
+from checker.compiler import SHARED_MEMORY, TARGETS, CompileRequest, CompileResult, gpu_name, requests_for
 from checker.judge.launches import Prepared
 from checker.judge.outcome import Candidate
 from checker.judge.verdict import GateResult, GateWarning, Status
@@ -24,6 +24,8 @@ from checker.submission.kernel import KernelSource
 PRIMARY = "A100"
 """The GPU to try first: the oldest with bfloat16 in hardware."""
 _MOST_VARIANTS = 10
+_MOST_ELEMENTS = 2048
+"""Of a tile that machine code is made for: a larger one takes the compiler seconds."""
 _KERNELS_OWN = ("passed", "compile_error", "timeout", "resource_limit")
 _DROPPED = (
     "Triton 3.8 removed block pointers, so this kernel does not compile there. Use tl.make_tensor_descriptor, or pointers "
@@ -42,11 +44,12 @@ def variants(prepared: Sequence[Prepared]) -> dict[str, Prepared]:
 
     Triton makes a number of 1 a constant: it has no methods then, and decides branches while the kernel is compiled. The compiler may
     accept a kernel with a 1 that it refuses otherwise, or the other way round, so launches without one come first. Multiples of 16
-    need no launch of their own: no line of a kernel can ask for them.
+    need no launch of their own: no line of a kernel can ask for them. Of several launches the one with the largest tiles represents
+    them, since it needs the most shared memory.
     """
     selected: dict[str, Prepared] = {}
     settings, configs = set(), set()
-    for one in sorted(prepared, key=lambda one: bool(_ones(one))):
+    for one in sorted(prepared, key=lambda one: (bool(_ones(one)), -_size(one))):
         setting, config = (one.case.dtype, _branches(one.launch)), repr(one.config)
         if setting in settings and config in configs:
             continue
@@ -98,7 +101,7 @@ class Compilation:
         self.results: dict[str, dict[int, CompileResult]] = {}
         self._begun: _Begun | None = None
         self._variants = variants(prepared)
-        self._largest = max(self._variants, key=lambda name: _tile(self._variants[name]))
+        self._largest = max(self._variants, key=lambda name: _size(self._variants[name]))
         self.largest = self._variants[self._largest].case
 
     def first(self) -> CompileResult | None:
@@ -161,8 +164,10 @@ class Compilation:
             if result.ok:
                 continue
             if result.status in _KERNELS_OWN:
-                # after a timeout for one GPU, others rarely finish: try just one more
                 others = [capability for capability in self.targets if capability != request.capability]
+                if result.kind == "shared_memory":  # only a GPU with more of it can help
+                    others = [c for c in others if SHARED_MEMORY[c] > SHARED_MEMORY.get(request.capability, 0)]
+                # after a timeout for one GPU, others rarely finish: try just one more
                 others = others if result.status == "compile_error" else others[-1:]
                 self._keep(name, self._compile([replace(request, capability=capability) for capability in others]))
             tried = [one for one in self.results[name].values() if one.request.front_end_only == request.front_end_only]
@@ -182,9 +187,15 @@ class Compilation:
         return requests_for(launch, self._candidate.puzzle.parameters, (capability,))
 
 
-def _tile(prepared: Prepared) -> int:
-    """The product of the tile sizes: larger tiles need more shared memory and registers."""
-    return math.prod(max(value, 1) for value in prepared.case.meta.values())
+def _size(prepared: Prepared) -> int:
+    """How much shared memory a launch may need, as a number to compare: elements of a tile, times the head dimension, times their bytes.
+
+    0 for tiles that take the compiler seconds.
+    """
+    tile = math.prod(max(value, 1) for value in prepared.case.meta.values())
+    constants = [value for value in prepared.launch.meta.values() if type(value) is int]
+    width = 4 if prepared.case.dtype == "float32" else 2
+    return width * math.prod(max(value, 1) for value in constants) if tile <= _MOST_ELEMENTS else 0
 
 
 def result(source: KernelSource, compilation: Compilation, refused: CompileResult | None) -> GateResult:

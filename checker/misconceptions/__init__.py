@@ -66,7 +66,7 @@ def bank(puzzle: str) -> tuple[Misconception, ...]:
 
 
 def refused(puzzle: str) -> tuple[Misconception, ...]:
-    """The others, sorted by name: only Triton's front end stops them, and in the simulator they are right."""
+    """The others, sorted by name: only the compiler stops them, and in the simulator they are right."""
     return tuple(wrong for wrong in _all(puzzle) if wrong.gates == ("compile",))
 
 

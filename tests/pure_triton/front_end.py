@@ -1,6 +1,6 @@
 """What Triton's front end says about kernels, as JSON on standard output: run with and without Triton's wheel, it says the same.
 
-``python -m tests.pure_triton.front_end broken solutions``; ``bank`` and ``mutants`` are the long ones.
+``python -m tests.pure_triton.front_end broken solutions``; ``bank`` and ``mutants`` are the long ones. Names of puzzles choose those.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from checker.compiler import CompileRequest, compile_kernel, requests_for
-from checker.course import LADDER
+from checker.course import LADDER, PUZZLES
 from checker.judge.launches import prepare
 from checker.misconceptions import bank, refused
 from checker.pure_triton import has_compiler
@@ -49,14 +49,15 @@ def requests(puzzle: Puzzle) -> CompileRequest:
     return replace(request, front_end_only=True)
 
 
-def answers(kinds: list[str], folder: Path) -> Iterator[tuple[str, object]]:
+def answers(wanted: list[str], folder: Path) -> Iterator[tuple[str, object]]:
     """By kernel: whether the front end takes it, and otherwise kind, message and line."""
+    kinds, puzzles = [name for name in wanted if name not in PUZZLES], [p for p in LADDER if p.name in wanted]
     if "broken" in kinds:
         request = CompileRequest(80, SIGNATURE, {"B": 16}, front_end_only=True)
         for name, broken in BROKEN.items():
             result = compile_kernel(loaded(folder, broken.source), request)
             yield name, (result.ok, result.kind, result.message, result.line)
-    for puzzle in LADDER:
+    for puzzle in puzzles or LADDER:
         request = requests(puzzle)
         for kind in kinds:
             for name, source in kernels(kind, puzzle):
