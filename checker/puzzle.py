@@ -102,6 +102,8 @@ class Larger:
     numbers: Mapping[str, int]
     counts: Mapping[int, int] = field(default_factory=dict)
     """A size of the small launch, and what it is in this one: for sizes that the kernel loads."""
+    indices: Mapping[str, int] = field(default_factory=dict)
+    """By tensor, how much larger the indices are that the kernel loads from it."""
 
 
 @dataclass(frozen=True)

@@ -295,7 +295,7 @@ class TwinMemory(Memory):
     twins: Twins
 
     def load(self, ptr: Handle, mask: Handle | None, other: Handle | None, element: np.dtype) -> Handle:
-        """A number that is loaded and counts as many as a size does is that size in the huge launch, too."""
+        """A number that is loaded and counts as many as a size does is that size in the huge launch, too. Indices are larger there."""
         self.twins.accessed(ptr, mask)
         handle = super().load(ptr, mask, other, element)
         if element.kind in "iu":
@@ -303,6 +303,8 @@ class TwinMemory(Memory):
             larger = every.copy()
             for small, large in self.twins.larger.counts.items():
                 larger[every == small] = large
+            if ptr.pointer is not None and ptr.pointer.tensor is not None:
+                larger[every >= 0] += self.twins.larger.indices.get(ptr.pointer.tensor.name, 0)
             handle.twin = Twin(larger, larger.astype(element))
         return handle
 

@@ -237,6 +237,26 @@ def heads_kernel(x_ptr, stride_row, stride_head, heads, D, BLOCK: tl.constexpr):
     assert not report.notes, report
 
 
+def test_an_index_that_is_loaded_is_followed_to_the_last_row(tmp_path: Path) -> None:
+    text = """
+@triton.jit
+def gather_kernel(x_ptr, rows_ptr, y_ptr, D, BLOCK: tl.constexpr):
+    offs_d = tl.arange(0, BLOCK)
+    row = tl.load(rows_ptr + tl.program_id(0)){wide}
+    x = tl.load(x_ptr + row * D + offs_d, mask=offs_d < D, other=0.0)
+    tl.store(y_ptr + tl.program_id(0) * D + offs_d, x, mask=offs_d < D)
+"""
+    narrow, wide = (HEAD + text.format(wide=to) for to in ("", ".to(tl.int64)"))
+    for source, dtype, tensors in ((narrow, torch.int32, ["x"]), (narrow, torch.int64, []), (wide, torch.int32, [])):
+        rows = torch.tensor([3, 60, 7], dtype=dtype)
+        with lens(quiet=True) as report:
+            loaded(tmp_path, source, "gather_kernel")[(3,)](
+                torch.zeros(64, 100), rows, torch.zeros(3, 100), 100, BLOCK=128
+            )
+        assert [note.tensor for note in report.notes.values()] == tensors, (source, dtype)
+        assert not tensors or "(and rows up to 42,949,759)" in next(iter(report.notes.values())).what
+
+
 def test_an_output_that_no_kernel_has_is_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     script = program(tmp_path)
     for name, status in (("out", 0), ("out_ptr", 0), ("outt", 2)):
