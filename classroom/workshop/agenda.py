@@ -54,6 +54,10 @@ class Lesson:
     def minutes(self) -> int:
         return self.reading + sum(self.teaching.values()) + sum(self.exercise.values())
 
+    def sections_when_late(self) -> list[tuple[str, int]]:
+        """The sections to leave out, in quotes, with the minutes that saves."""
+        return [(f'"{section}"', minutes) for section, minutes in self.late.items()]
+
 
 @dataclass(frozen=True)
 class Row:
@@ -110,7 +114,7 @@ class Agenda:
         ]
         if all(row.kind != "exercise" for row in rows):
             return shown
-        return shown + [(f'"{section}"', minutes) for section, minutes in lesson.late.items()]
+        return shown + lesson.sections_when_late()
 
     def as_json(self) -> list[dict[str, Any]]:
         """What the board reads: ``{start_minute, minutes, notebook, title, puzzles, kind, question}`` for each row."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from classroom.workshop.agenda import DEMONSTRATION, Agenda, Lesson, Row, agenda
@@ -14,14 +14,16 @@ HEAD = f"""\
 # Run sheets
 
 `make sync` makes this page from the front matter of `notebooks/src/*.md`. For another length, run
-`python -m classroom agenda --minutes 120`, which also prints what to ask, what to say last and what to leave out. The [notes](notes/) have
-the same for each notebook. In a demonstration ({DEMONSTRATION} minutes) you ask the question, play the film and say the sentence to keep. If you
+`python -m classroom agenda --minutes 120`. What to ask first, to say last and to leave out follows below; the [notes](notes/) on each
+notebook have the beliefs to expect and the answers. In a demonstration ({DEMONSTRATION} minutes) you ask the question, play the film and say the sentence to keep. If you
 are late, drop demonstrations first.
 """
 
 
 def page(course: Sequence[Lesson]) -> str:
-    return "\n".join([HEAD, *(table(agenda(course, minutes)) for minutes in LENGTHS), minutes_of(course)])
+    words = _lines(line for lesson in course for line in _about(lesson, lesson.sections_when_late()))
+    sheets = [table(agenda(course, minutes)) for minutes in LENGTHS]
+    return "\n".join([HEAD, *sheets, minutes_of(course), f"## What to say\n\n{words}"])
 
 
 def table(plan: Agenda) -> str:
@@ -44,13 +46,19 @@ def _minutes(row: Row) -> str:
 
 def sheet(plan: Agenda) -> str:
     """A run sheet with the question, the sentence to keep, and what to leave out of each notebook."""
-    return table(plan) + "\n" + "\n".join(line for lesson in plan.lessons for line in _about(plan, lesson)) + "\n"
+    return (
+        f"{table(plan)}\n{_lines(line for lesson in plan.lessons for line in _about(lesson, plan.when_late(lesson)))}"
+    )
 
 
-def _about(plan: Agenda, lesson: Lesson) -> Iterator[str]:
+def _about(lesson: Lesson, late: Iterable[tuple[str, int]]) -> Iterator[str]:
     yield from (f"- **{lesson.title}**", f"  - Ask first: {lesson.question}", f"  - Say last: {lesson.keep}")
-    if late := "; ".join(f"{what} ({minutes} minutes)" for what, minutes in plan.when_late(lesson)):
-        yield f"  - When late, leave out: {late}."
+    if sections := "; ".join(f"{what} ({minutes} minutes)" for what, minutes in late):
+        yield f"  - When late, leave out: {sections}."
+
+
+def _lines(lines: Iterable[str]) -> str:
+    return "\n".join(lines) + "\n"
 
 
 def minutes_of(course: Sequence[Lesson]) -> str:

@@ -1,4 +1,4 @@
-# Run this cell first. In Colab it fetches the course (about a minute); elsewhere it only finds it.
+# Run this cell first. In Colab it fetches the course (about a minute); elsewhere, it just locates your copy.
 import subprocess
 import sys
 from pathlib import Path

@@ -31,6 +31,17 @@ def test_every_notebook_says_what_it_takes() -> None:
         assert lesson.needs in names[: names.index(name)] or (lesson.needs is None and name == names[0]), name
 
 
+def test_the_notes_answer_the_predictions_of_their_notebook_and_name_its_sections() -> None:
+    for lesson in COURSE:
+        source = (ROOT / f"notebooks/src/{lesson.notebook}.md").read_text("utf-8")
+        notes = (ROOT / f"docs/workshop/notes/{lesson.notebook[:2]}.md").read_text("utf-8")
+        parts = dict(part.split("\n", 1) for part in notes.split("\n## ")[1:])
+        asked = re.findall(r"^\| ([^|]+) \|", parts["Predictions"], re.MULTILINE)[1:]
+        assert asked == re.findall(r"^predicted\(\s*\"([^\"]+)\"", source, re.MULTILINE), lesson.notebook
+        named = {" ".join(name.split()) for name in re.findall(r'"([A-Z][^"]+)"', parts["When late"])}
+        assert named <= set(re.findall(r"^#+ (.*)$", source, re.MULTILINE)), lesson.notebook
+
+
 def test_the_readme_says_how_long_the_course_takes_and_no_notebook_is_too_long_for_a_sitting() -> None:
     hours = round(sum(lesson.minutes for lesson in COURSE) / 60)
     assert f"about {hours} hours in all" in (ROOT / "README.md").read_text("utf-8")
