@@ -17,16 +17,14 @@ from checker.judge.verdict import GateResult, Mismatch
 from checker.phrases import count, join, program, short
 from checker.puzzle import Gate, Puzzle
 from checker.simulator.trace import Event, Finding, Trace
+from checker.submission.allowed_names import RULES
 from checker.submission.kernel import KernelSource
 
 GATE: Gate = "values"
 
 UNFINISHED: dict[str, tuple[str, str]] = {
     "runtime_error": ("The kernel stopped with an error", "Fix that line first: nothing after it has run."),
-    "timeout": (
-        "The kernel did not finish in time",
-        "Look at what each loop tests: each iteration must move it toward the exit.",
-    ),
+    "timeout": ("The kernel did not finish in time", RULES["endless"]),
     "resource_limit": ("The kernel needed more memory than a check may use", "Look at the shape of the largest tile."),
     "protocol_error": ("The process that ran the kernel sent back something unexpected", "Run the check again."),
     "infra_error": (

@@ -1,7 +1,7 @@
 """Loops that never end, noticed before their time is over.
 
-What decides a `while` loop are the names in its test, and whatever the loop computes these from. If none of them changes from one turn
-to the next, none ever will, unless memory has a say: through a load, or through a helper that gets a pointer.
+What decides a `while` loop are the names in its test, whatever the loop computes these from, and memory. If no turn changes any of the
+names or stores anything, none ever will: programs run one after another.
 """
 
 from __future__ import annotations
@@ -21,11 +21,10 @@ from checker.simulator.triton_internals import handle_of, is_tensor
 MOST_TURNS = 2**24
 """A loop of more turns takes minutes even if it does nothing."""
 _TURNS = 3
-_FROM_OUTSIDE = ("load", "atomic", "asm")
 
 
-def deciding(loop: ast.While) -> list[str] | None:
-    """The names that decide how long the loop runs; None if it depends on memory."""
+def deciding(loop: ast.While) -> list[str]:
+    """The names that decide how long the loop runs."""
     sources: defaultdict[str, list[ast.expr]] = defaultdict(list)
     controls: list[ast.expr] = []
     for node in (part for statement in loop.body for part in ast.walk(statement)):
@@ -42,10 +41,7 @@ def deciding(loop: ast.While) -> list[str] | None:
     found: dict[str, None] = {}
     waiting: list[ast.expr] = [loop.test]
     while waiting:
-        expression = waiting.pop()
-        if any(_calls_outside(node) for node in ast.walk(expression)):
-            return None
-        for name in _names(expression):
+        for name in _names(waiting.pop()):
             if name not in found:
                 found[name] = None
                 waiting += sources[name] and [*sources[name], *controls]
@@ -56,29 +52,28 @@ def _names(node: ast.AST) -> Iterator[str]:
     return (part.id for part in ast.walk(node) if isinstance(part, ast.Name))
 
 
-def _calls_outside(node: ast.AST) -> bool:
-    name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-    return isinstance(node, ast.Attribute | ast.Name) and any(word in name for word in _FROM_OUTSIDE)
-
-
 class Turns:
-    """The turns of one `while` loop."""
+    """The turns of one `while` loop. `stores` counts the stores of the launch so far."""
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self.names, self.same = names, 0
+    def __init__(self, names: Sequence[str], stores: Callable[[], int]) -> None:
+        self.names, self.stores, self.same = names, stores, 0
         self.last: Any = None
 
     def again(self, test: Any, values: Callable[[], Sequence[Any]]) -> Any:
         """The test of the next turn, and the values of what decides it. Raises EndlessLoop if they stay as they are."""
         now: Any = None
         with contextlib.suppress(NameError):  # the first turn gives it a value
-            every = values()
-            now = None if any(map(_is_pointer, every)) else [_state(value) for value in every]
+            now = self.stores(), [_state(value) for value in values()]
         self.same = self.same + 1 if now is not None and now == self.last else 0
         self.last = now
         if self.same == _TURNS:
-            shown = [name for name, value in zip(self.names, values(), strict=True) if _is_number(value)]
+            now = dict(zip(self.names, values(), strict=True))
+            shown = [name for name, value in now.items() if _is_number(value) and not _is_pointer(value)]
             why = f"no turn changes {join(shown)}" if shown else "its condition is always true"
+            if any(map(_is_pointer, now.values())):
+                why = (
+                    f"no turn {f'changes {join(shown)} or ' if shown else ''}stores anything, and no other program runs"
+                )
             raise EndlessLoop(f"this loop never ends: {why}")
         return test
 

@@ -96,7 +96,6 @@ class Language:
     """
 
     range: Callable[..., Any] = Range
-    turns: Callable[[Sequence[str]], Turns] = Turns
     static_range: Callable[..., Any] = staticmethod(static_range)
 
     def __init__(
@@ -109,6 +108,10 @@ class Language:
         self.binding = Binding(builder)
         self.promises = promises
         self.on_branch = on_branch
+
+    def turns(self, names: Sequence[str]) -> Turns:
+        """Counts the turns of a `while` loop that these names decide."""
+        return Turns(names, lambda: self.builder.memory.stores)
 
     def integer(self, tensor: Any) -> int:
         """A tensor as a whole number, for Python. Raises TypeError."""

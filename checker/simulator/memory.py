@@ -28,6 +28,8 @@ class Memory:
         self.tensors: list[DeviceTensor] = []
         self.shadows: dict[int, ShadowMemory] = {}
         self.program = 0
+        self.stores = 0
+        """Of the launch so far, atomics included."""
         self.marks_given = False
         """Whether loads mark the NaN and inf that they find."""
 
@@ -160,6 +162,7 @@ class Memory:
         return Handle(before, value.type)
 
     def _written(self, access: Access) -> None:
+        self.stores += 1
         elements = access.tensor.elements(access.valid_offsets)
         access.tensor.writer[elements] = self.program
         access.tensor.writer_line[elements] = self.locator.line()

@@ -97,14 +97,12 @@ class LoopRewriter(Rewriter):
         enter = ast.Assign([ast.Name(name, ast.Store())], self._call("enter_while", of=_LOOPS))
         node.test = ast.copy_location(self._call("next_visit", loop, node.test, of=_LOOPS), node.test)
         leave = ast.Expr(self._call("leave_while", loop, of=_LOOPS))
-        statements: list[ast.stmt] = [enter, node, leave]
-        if names is not None:
-            turns, shown = ast.Name(f"{name}_turns", ast.Load()), ast.Tuple(list(map(ast.Constant, names)), ast.Load())
-            count = ast.Assign([ast.Name(turns.id, ast.Store())], self._call("turns", shown))
-            values = ast.Lambda(no_arguments(), ast.Tuple([ast.Name(one, ast.Load()) for one in names], ast.Load()))
-            again = ast.Call(ast.Attribute(turns, "again", ast.Load()), [node.test, values], [])
-            node.test = ast.copy_location(again, node.test)
-            statements.insert(0, count)
+        turns, shown = ast.Name(f"{name}_turns", ast.Load()), ast.Tuple(list(map(ast.Constant, names)), ast.Load())
+        count = ast.Assign([ast.Name(turns.id, ast.Store())], self._call("turns", shown))
+        values = ast.Lambda(no_arguments(), ast.Tuple([ast.Name(one, ast.Load()) for one in names], ast.Load()))
+        again = ast.Call(ast.Attribute(turns, "again", ast.Load()), [node.test, values], [])
+        node.test = ast.copy_location(again, node.test)
+        statements: list[ast.stmt] = [count, enter, node, leave]
         return [ast.copy_location(statement, node) for statement in statements]
 
 

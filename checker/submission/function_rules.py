@@ -143,14 +143,17 @@ class FunctionRules:
             self.statement(statement)
 
     def never_ending(self, loop: ast.While) -> None:
-        """A test of variables that the loop never sets stays as it is, and there is no `break`."""
+        """A test of variables that the loop never sets stays as it is."""
         parts = list(ast.walk(loop.test))
         tested = [node.id for node in parts if isinstance(node, ast.Name)]
         inside = (node for statement in loop.body for node in ast.walk(statement))
         changed = {node.id for node in inside if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-        if tested and not changed & set(tested) and not any(isinstance(node, ast.Call) for node in parts):
+        if isinstance(loop.test, ast.Constant) and loop.test.value:
+            always = f"`{ast.unparse(loop.test)}` is always true, and Triton has no `break`"
+            self.refuse("endless", loop, f"this loop never ends: {always}. Test a variable, as in while start_n < N")
+        elif tested and not changed & set(tested) and not any(isinstance(node, ast.Call) for node in parts):
             stays = f"`{ast.unparse(loop.test)}` stays as it is, because nothing in the loop changes `{tested[0]}`"
-            self.refuse("loops", loop, f"this loop never ends: {stays}. Move on inside it, as in start_n += BLOCK_N")
+            self.refuse("endless", loop, f"this loop never ends: {stays}. Move on inside it, as in start_n += BLOCK_N")
 
     def no_else(self, orelse: list[ast.stmt], keyword: str) -> None:
         if orelse:

@@ -16,8 +16,11 @@ from tests.simulator.launching import HEAD, nans
 
 def launched(folder: Any, *body: str) -> tuple[Any, Launch]:
     lines = "".join(f"    {line}\n" for line in ("i = 0", "n = tl.load(x_ptr)", *body, "tl.store(y_ptr, i)"))
-    helper = "@triton.jit\ndef below(ptr, n):\n    return tl.atomic_add(ptr, 1) < n\n"
-    text = f"{HEAD}\n{helper}\n@triton.jit\ndef kernel(x_ptr, y_ptr, N):\n{lines}"
+    helpers = "".join(
+        f"@triton.jit\ndef {name}(ptr, n):\n    return {value} < n\n\n"
+        for name, value in {"below": "tl.atomic_add(ptr, 1)", "smaller": "tl.load(ptr)"}.items()
+    )
+    text = f"{HEAD}\n{helpers}@triton.jit\ndef kernel(x_ptr, y_ptr, N):\n{lines}"
     arguments = {"x_ptr": torch.tensor([3], dtype=torch.int32), "y_ptr": nans(1), "N": 40}
     return load_kernel(KernelSource("", "kernel", text, ()), folder), Launch((2,), arguments, {}, ("y_ptr",))
 
@@ -29,6 +32,8 @@ def launched(folder: Any, *body: str) -> tuple[Any, Launch]:
         (("while i < N:", "    n += 1"), "no turn changes i and N"),
         (("while i < N:", "    i += 0"), "no turn changes i and N"),
         (("step = 0", "while i < N:", "    i += step", "    step = step * 2"), "no turn changes i, N and step"),
+        (("while tl.load(x_ptr + i) < N:", "    n += 1"), "no turn changes N and i or stores anything"),
+        (("while smaller(x_ptr, N):", "    i += 1"), "no turn changes N or stores anything"),
         (("for j in range(0, 2**31):", "    i += j"), "2,147,483,648 turns"),
     ],
 )

@@ -36,7 +36,7 @@ def test_a_loop_whose_test_never_changes_is_refused_before_it_runs():
     body = "start = 0\nwhile start < N:\n    x = tl.load(x_ptr + start)\n    {}"
     source = kernel(body.format("y = x + 1.0"))
     (violation,) = broken(source)
-    assert violation.rule == "loops"
+    assert violation.rule == "endless"
     assert "while start < N" in source.source.splitlines()[violation.line - 1]
     assert "nothing in the loop changes `start`" in violation.message
     assert not broken(kernel(body.format("start += BLOCK_N")))
@@ -83,6 +83,8 @@ HOSTILE = {
     "lambda": ("y = (lambda: 1)()", "expressions"),
     "walrus": ("if (y := 1) > 0:\n    pass", "expressions"),
     "star_arguments": ("y = tl.load(*(x_ptr,))", "arguments"),
+    "always": ("while True:\n    pass", "endless"),
+    "always_a_number": ("while 1:\n    pass", "endless"),
     "after_loop": ("for i in range(3):\n    pass\ny = i", "loops"),
     "after_loop_in_place": ("for i in range(3):\n    pass\ni += 1", "loops"),
     "after_inner_loop": ("for j in range(3):\n    for i in range(3):\n        pass\n    y = i", "loops"),

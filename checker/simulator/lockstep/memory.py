@@ -38,6 +38,7 @@ class Memory:
         self.programs = programs
         self.line = line
         self.interval = np.zeros(programs.count, np.int64)
+        self.stores = 0
 
     def load(self, ptr: Handle, mask: Handle | None, other: Handle | None, element: np.dtype) -> Handle:
         """What the lanes read, as in the other `Memory`; lanes of programs that do not run hold anything."""
@@ -61,6 +62,7 @@ class Memory:
         return handle
 
     def store(self, ptr: Handle, value: Handle, mask: Handle | None) -> None:
+        self.stores += 1
         access = self._resolve(ptr, mask)
         tensor, programs = access.tensor, self.programs
         self._count(access, tensor.stores, tensor.stored)
