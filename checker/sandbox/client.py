@@ -218,7 +218,7 @@ class ForkedJob(Job):
         except ProtocolError as error:
             ending = JobEnded("protocol_error", f"The kernel's process sent something that is no result: {error}.")
         except Closed:
-            ending = self._ending()
+            ending = JobEnded("timeout") if self.closed else self._ending()
         self.close()
         raise ending
 
@@ -232,8 +232,8 @@ class ForkedJob(Job):
     def close(self) -> None:
         """End the job. Its supervisor notices the closed socket and cleans up on its own."""
         self.closed = True
-        self._data.close()
-        self._report.close()
+        self._data.end()
+        self._report.end()
 
     def _ending(self) -> JobEnded:
         try:

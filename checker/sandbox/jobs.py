@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol, Self
 
@@ -154,3 +155,26 @@ class Jobs:
             for job in [job for job in jobs if job.spec.cache]:
                 jobs.remove(job)
                 job.finish()
+
+
+class Lent(AbstractContextManager["Lent"]):
+    """Jobs that several threads borrow. Leaving ends those that are still at work, so that nobody waits for their threads."""
+
+    def __init__(self, jobs: Jobs) -> None:
+        self._jobs, self._out, self._over = jobs, set[Job](), False
+
+    def __exit__(self, *_: object) -> None:
+        self._over = True
+        for job in list(self._out):
+            job.close()
+
+    @contextlib.contextmanager
+    def lend(self, task: Task, memory: int = 0) -> Iterator[Job]:
+        with self._jobs.lend(task, memory) as job:
+            self._out.add(job)
+            if self._over:
+                job.close()
+            try:
+                yield job
+            finally:
+                self._out.discard(job)

@@ -8,6 +8,7 @@ first byte, and only towards a job.
 from __future__ import annotations
 
 import array
+import contextlib
 import functools
 import socket
 import struct
@@ -153,6 +154,12 @@ class Channel:
 
     def close(self) -> None:
         self._sock.close()
+
+    def end(self) -> None:
+        """End the connection for both sides, also under a thread that waits for a message: it gets Closed."""
+        with contextlib.suppress(OSError):
+            self._sock.shutdown(socket.SHUT_RDWR)
+        self.close()
 
     def send(self, message: Message, fds: Sequence[int] = (), deadline: float | None = None) -> None:
         """Raises Closed, or TimeoutError if the other side does not read in time."""

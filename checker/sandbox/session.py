@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,7 +19,7 @@ from checker.compiler import CompileRequest, CompileResult
 from checker.judge.runner import RunResult
 from checker.puzzle import Launch
 from checker.sandbox.compilations import Compilations
-from checker.sandbox.jobs import Job, JobEnded, Jobs, Worker, WorkerFailed
+from checker.sandbox.jobs import Job, JobEnded, Jobs, Lent, Worker, WorkerFailed
 from checker.sandbox.limits import PATIENCE, Limits
 from checker.sandbox.protocol import SMALL, ProtocolError, Task
 from checker.sandbox.shared_memory import SharedLaunches
@@ -68,8 +69,10 @@ class Session(Jobs):
         if len(shares) < 2:
             yield from self._simulate(kernel, launches, options)
             return
-        with ThreadPoolExecutor(len(shares)) as pool:
-            runs = [self._simulate(kernel, [launches[i] for i in share], options) for share in shares]
+        with contextlib.suppress(WorkerFailed):  # here, where it can be interrupted; the jobs report a failure
+            self._worker.wait_ready()
+        with ThreadPoolExecutor(len(shares)) as pool, Lent(self) as lent:
+            runs = [self._simulate(kernel, [launches[i] for i in share], options, lent) for share in shares]
             arriving = [_when_done(pool.submit(list, results)) for results in runs]
             share_of = {i: n for n, share in enumerate(shares) for i in share}
             for i in range(len(launches)):
@@ -81,12 +84,12 @@ class Session(Jobs):
                     return
 
     def _simulate(
-        self, kernel: KernelSource, launches: Sequence[Launch], options: SimulateOptions
+        self, kernel: KernelSource, launches: Sequence[Launch], options: SimulateOptions, lent: Lent | None = None
     ) -> Iterator[RunResult]:
         """In one job."""
         task, seconds, done = Task("simulate", kernel, self.limits.simulate), self.limits.simulate, 0
         memory = max(2 * _AHEAD * max((_bytes(launch) for launch in launches), default=0), _ROOM)
-        lend = partial(self.lend, task, memory)
+        lend = partial((lent or self).lend, task, memory)
         if options.together:
             batches = _batches(launches, memory // (2 * _AHEAD))
             try:

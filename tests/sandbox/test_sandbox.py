@@ -16,8 +16,9 @@ import torch
 
 from checker.compiler import CompileRequest
 from checker.puzzle import Launch
-from checker.sandbox import Limits, Sandbox
+from checker.sandbox import Limits, Sandbox, session
 from checker.sandbox.session import Session
+from checker.simulator.trace import SimulateOptions
 from tests.sandbox.conftest import ROOT, does, kernel, launch, soon, works
 
 SIGNATURE = {"x_ptr": "*fp32", "y_ptr": "*fp32", "z_ptr": "*fp32", "N": "i32"}
@@ -147,6 +148,24 @@ def test_leaving_early_and_an_interrupt_end_the_job(sandbox: Sandbox, request: p
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
         list(sandbox.simulate(kernel("import time; time.sleep(100)"), [launch()]))
+    assert idle(sandbox)
+    works(sandbox)
+
+
+def test_an_interrupt_does_not_wait_for_launches_in_another_job(
+    sandbox: Sandbox, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
+    statuses: list[str] = []
+    result = session._result
+    monkeypatch.setattr(session, "_result", lambda *args: (one := result(*args), statuses.append(one.status))[0])
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    launches = [launch(10, 2**n) for n in range(1, 9)]
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        list(sandbox.simulate(kernel("import time; time.sleep(3)"), launches, SimulateOptions(together=True)))
+    assert "passed" not in statuses
     assert idle(sandbox)
     works(sandbox)
 
