@@ -5,6 +5,7 @@ Exit codes: 0 all passed, 1 some did not, 2 wrong usage or nothing to do, 3 the 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -72,9 +73,13 @@ def check(
 
     Examples: python -m checker check puzzles/row_softmax.py; python -m checker check row_softmax
     """
+    started = time.perf_counter()
     from checker.verbs.check import check_and_show
 
-    verdicts = [check_and_show(p, source, device, seed, thorough) for p, source in _kernels("check", file, puzzle)]
+    verdicts = []
+    for task, source in _kernels("check", file, puzzle):
+        verdicts.append(check_and_show(task, source, device, seed, thorough, started))
+        started = time.perf_counter()
     if any(verdict.status == "infra_error" for verdict in verdicts):
         return BROKEN
     return PASSED if all(verdict.passed for verdict in verdicts) else FAILED

@@ -32,7 +32,7 @@ from checker.judge.phrases import stopped
 from checker.judge.runner import RunResult
 from checker.misconceptions import bank
 from checker.phrases import count
-from checker.puzzle import DTYPES, Case, Launch, Pipeline, Puzzle, Scalar, Tensors
+from checker.puzzle import DTYPES, Case, Family, Launch, Pipeline, Puzzle, Scalar, Tensors
 from checker.sandbox import Sandbox
 from checker.simulator.trace import SimulateOptions, Trace
 from checker.submission.kernel import KernelSource
@@ -91,9 +91,12 @@ def films(names: Mapping[str, Sizes], together: bool = False) -> None:
 
     With `together` they are side by side if the page is wide enough, and share a play button and a time line:
     ``films({"chunked_softmax/chunk_local_max": sizes, "online_softmax": sizes}, together=True)``. A name with a slash is a puzzle
-    and one of its wrong kernels (`python -m checker mutants` lists them).
+    and one of its wrong kernels (`python -m checker mutants` lists them). All of them get the last one's kind of values, and so the
+    same row.
     """
-    outputs = [_film(name, sizes) for name, sizes in _by_name("films", names).items()]
+    names = _by_name("films", names)
+    values = _puzzle(list(names)[-1].partition("/")[0]).film.case.family if together and names else None
+    outputs = [_film(name, sizes, values) for name, sizes in names.items()]
     for output in [_together(outputs)] if together else outputs:
         display.show(output)
 
@@ -515,11 +518,13 @@ def _course_kernel(puzzle: Puzzle) -> KernelSource:
     return source
 
 
-def _film(name: str, sizes: Sizes) -> display.Output:
+def _film(name: str, sizes: Sizes, values: Family | None) -> display.Output:
     """The film; the card if the kernel does not run; a sentence if the learner has not solved the puzzle yet."""
     puzzle_name, _, mistake = name.partition("/")
     puzzle = _puzzle(puzzle_name)
     case = _case(puzzle, sizes)  # refuses bad sizes even if the puzzle is unsolved
+    if values is not None and values.name in {known.family.name for known in puzzle.cases}:
+        case = replace(case, family=values)
     source = _own_kernel(puzzle)
     if mistake:
         source = _wrong_kernel(puzzle, mistake)

@@ -36,10 +36,18 @@ class Stopped(KeyboardInterrupt):
 
 
 def check_and_show(
-    puzzle: Puzzle, source: KernelSource, device: str = "auto", seed: int | None = None, thorough: bool = False
+    puzzle: Puzzle,
+    source: KernelSource,
+    device: str = "auto",
+    seed: int | None = None,
+    thorough: bool = False,
+    started: float | None = None,
 ) -> Verdict:
-    """Judge a kernel and show its card; a `seed` draws other cases. Raises UsageError, and Stopped when it is interrupted."""
-    started = time.perf_counter()
+    """Judge a kernel and show its card; a `seed` draws other cases. Raises UsageError, and Stopped when it is interrupted.
+
+    The learner has waited since `started`, a time of `time.perf_counter`.
+    """
+    started = time.perf_counter() if started is None else started
     with display.working(f"Checking {source.kernel} …") as area:
         try:
             judged = check_source(puzzle, source, device, submission=source.origin, seed=seed, thorough=thorough)
@@ -50,7 +58,7 @@ def check_and_show(
         except KeyboardInterrupt:
             raise Stopped from None
         judged = with_departure(judged, source)
-        # what the learner waited, the worker's start included
+        # what the learner waited, the imports and the worker's start included
         verdict = replace(judged, seconds=time.perf_counter() - started)
         progress = progress_file.record(workspace.find(), verdict, source.source)
         card = with_note(display.verdict_card(verdict), source)

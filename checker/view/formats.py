@@ -30,7 +30,8 @@ def number(value: float, width: int = 6) -> str:
         text = re.sub(r"e([+-])0*(\d)", lambda m: "e" + m[1].replace("+", "") + m[2], f"{value:.{digits}e}")
         if len(text) <= width:
             break
-    return text
+    fixed = f"{value:.2f}"  # -0.02 rather than -2e-2, which is as long
+    return fixed if float(fixed) != 0 and len(fixed) <= len(text) else text
 
 
 def size(amount: int) -> str:

@@ -56,11 +56,13 @@ def memory_levels(marks: Sequence[tuple[str, int]] = (), caption: str = "") -> P
     out = [svg_text(x, 14, head, "soft") for x, head in heads]
     out += [_line(_at(10.0**power), top - 6, bottom - 8, "faint") for power in range(3, 12)]
     out += [_level(level, top + i * ROW) for i, level in enumerate(H100)]
+    out += [_line(_at(amount), 24 + 16 * i, bottom - 8, "warn", dash="4 3") for i, (_, amount) in enumerate(marks)]
+    halo = Markup('<g paint-order="stroke" stroke="{}" stroke-width="5">{}</g>')  # a label may cross another's line
     for i, (name, amount) in enumerate(marks):
-        x, y = _at(amount), 34 + 16 * i
-        end = "end" if x > (LEFT + RIGHT) / 2 else "start"
-        out.append(_line(x, y - 10, bottom - 8, "warn", dash="4 3"))
-        out.append(svg_text(x + (-5 if end == "end" else 5), y, f"{name}: {size(amount)}", "warn", end, bold=True))
+        x, end = _at(amount), "end" if _at(amount) > (LEFT + RIGHT) / 2 else "start"
+        text = f"{name}: {size(amount)}"
+        label = svg_text(x + (-5 if end == "end" else 5), 34 + 16 * i, text, "warn", end, bold=True)
+        out.append(halo.format(variable("bg"), label))
     lines = [*([caption] if caption else []), *textwrap.wrap(SOURCES, 92)]
     for i, line in enumerate(lines):
         out.append(svg_text(0, bottom + 14 + 16 * i, line, "ink" if caption and i == 0 else "soft"))

@@ -76,8 +76,13 @@ class OnlineSteps:
 
     def _repr_html_(self) -> str:
         heads = Markup("").join(Markup("<th>{}</th>").format(head) for head in HEADS)
-        lines = [Markup("").join(Markup("<td>{}</td>").format(cell) for cell in row) for row in self.rows()]
-        body = Markup("").join(Markup("<tr>{}</tr>").format(line) for line in lines)
+        body = Markup("").join(
+            Markup("<tr{}>{}</tr>").format(
+                Markup(' class="rises"') if i and row[1] != row[2] else "",
+                Markup("").join(Markup("<td>{}</td>").format(cell) for cell in row),
+            )
+            for i, row in enumerate(self.rows())
+        )
         sliders = Markup("").join(
             Markup(
                 '<label{}><span>{}</span><input type="range" min="{}" max="{}" value="{}" aria-label="score {}"></label>'

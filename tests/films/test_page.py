@@ -113,6 +113,7 @@ def test_numbers_are_short_and_rounded_correctly() -> None:
         (-0.0042, 4, "-4e-3"),
         (-0.3367, 4, "-0.3"),
         (-0.25, 4, "-0.2"),
+        (-0.0243, 4, "-0.02"),
     ):
         assert number(value, width) == text
     for amount, text in ((112, "112 B"), (12_300, "12,300 B"), (256_000, "256 kB"), (4_200_000, "4.2 MB")):

@@ -17,13 +17,15 @@ def test_a_card_says_how_long_the_learner_waited(
     space: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The start of a worker takes seconds that the judging does not count."""
-    clock = iter([100.0, 107.5])
+    clock = iter([100.0, 107.5, 109.0])
     puzzle = PUZZLES["vector_add"]
     monkeypatch.setattr(check, "time", Namespace(perf_counter=lambda: next(clock)))
     monkeypatch.setattr(check, "check_source", lambda *_, **__: missing_verdict(puzzle, "", "cpu"))
     made = check.check_and_show(puzzle, KernelSource("vector_add", puzzle.kernel, "", ()))
     assert made.seconds == 7.5
     assert "7.5 s" in capsys.readouterr().out
+    kernel = KernelSource("vector_add", puzzle.kernel, "", ())
+    assert check.check_and_show(puzzle, kernel, started=99.0).seconds == 10.0, "a shell imports torch first"
 
 
 def test_an_interrupted_check_ends_in_one_line(space: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,6 +78,7 @@ class TestFilms:
         assert 'class="tbt-linked"' in html
         assert html.count('class="tbt-film') == 2
         assert html.count('class="verdict"') == 1, "the mistake does not pass"
+        assert html.count("float32, ascending rows") >= 2, "both kernels work on the same row"
         with pytest.raises(
             UsageError, match=r"no wrong kernel called nothing_wrong. Its wrong kernels are .*chunk_local_max"
         ):

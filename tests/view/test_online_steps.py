@@ -13,4 +13,5 @@ def test_the_steps_are_those_of_the_text_and_each_score_has_a_slider() -> None:
     assert third[2::4] == ("5", "1.578")
     html = figure._repr_html_()
     assert html.count('type="range"') == 6
+    assert html.count('class="rises"') == 2, "the second and the third chunk raise the maximum"
     assert all(cell in html for row in figure.rows() for cell in row)

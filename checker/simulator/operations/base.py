@@ -14,7 +14,9 @@ from checker.simulator.values import GIVEN, Handle, Pointer, isinf, isnan, merge
 
 
 class LoadsAndStores(Protocol):
-    """What operations need from memory."""
+    """What operations need from memory. `stores` counts those of the launch so far."""
+
+    stores: int
 
     def load(self, ptr: Handle, mask: Handle | None, other: Handle | None, element: np.dtype) -> Handle: ...
 
