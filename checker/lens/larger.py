@@ -107,7 +107,7 @@ def notes_on(kernel: Any, launch: Launch, watch: Observer) -> list[Problem]:
     if (made := launch_with_larger_indices(launch)) is not None:
         sizes = {short(name): tensor.numel() for name, tensor in _tensors(launch).items()}
         wraps = _wraps(kernel, made[0], watch)
-        notes += [_note(p, made[1]) for p in wraps if p.tensor and sizes[p.tensor] == max(sizes.values())]
+        notes += [_note(p, made[1]) for p in wraps if p.tensor and sizes.get(p.tensor) == max(sizes.values())]
     return notes
 
 
