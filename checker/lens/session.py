@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from checker.lens.larger import notes_on
-from checker.lens.launch import KernelStopped, launch_of
+from checker.lens.launch import KernelStopped, LaunchError, launch_of
 from checker.lens.pretend import pretending
 from checker.lens.report import Report
 from checker.lens.words import allow_stores, problem_of, problems_panel, source_of_launch, stopped_words
@@ -230,6 +230,10 @@ class Filming:
     A notebook shows the films; a script saves them, ``films[0].save("launch.html")``. A launch that is too large to watch raises
     LaunchError.
     """
+
+    def __init__(self, *kernel: Any) -> None:
+        if kernel:
+            raise LaunchError("This film takes launches, and no kernel: write `with film():`, and the launch below it.")
 
     def __enter__(self) -> Films:
         self._films, self._stack = Films(), contextlib.ExitStack()
