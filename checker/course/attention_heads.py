@@ -110,7 +110,8 @@ def laid_out(x: torch.Tensor, case: Case, name: str) -> torch.Tensor:
       Keys lie as in a cache, D before N.
     - `apart`: the same, but with each row contiguous and all other strides multiples of 16 bytes, as a tensor descriptor needs.
     - `mixed 1` to `mixed 4`: some tensors are strided, the others contiguous. Between them the four layouts have each tensor strided
-      beside each other one that is contiguous. Most inputs are also expanded (`input_laid_out`).
+      beside each other one that is contiguous. Most inputs are also expanded (`input_laid_out`). In `mixed 4` strided ones lie in
+      the usual order, with an odd gap after each row.
     - `repeated keys`, `repeated values`: contiguous, but for one key or value of each head that is repeated.
     """
     layout = case.layout
@@ -128,6 +129,8 @@ def laid_out(x: torch.Tensor, case: Case, name: str) -> torch.Tensor:
             return wide[:, : x.shape[1], : x.shape[2]].copy_(x)
         case "strided" | "apart":
             order, step, gap = _ORDERS[layout][name]
+            if case.layout == "mixed 4":
+                order, step = (0, 1, 2, 3), 1
             along = x.permute(order)
             wide = torch.full((*along.shape[:-1], along.shape[-1] * step + gap), torch.nan, dtype=x.dtype)
             wide[..., : along.shape[-1] * step : step] = along

@@ -30,8 +30,8 @@ def make(case: Case) -> Tensors:
         # in a padded layout all four strides differ
         "q_ptr": in_rows(q, case, "q_ptr"),
         "k_ptr": in_rows(k, case, "k_ptr", gap=21),
-        "v_ptr": in_rows(v, case, "v_ptr", gap=8),
-        "o_ptr": in_rows(torch.zeros(n_q, d), case, "o_ptr", gap=30),
+        "v_ptr": in_rows(v, case, "v_ptr", gap=9),
+        "o_ptr": in_rows(torch.zeros(n_q, d), case, "o_ptr", gap=31),
     }
 
 

@@ -37,6 +37,7 @@ PUZZLE = softmax(
         M          N        BLOCK_M  BLOCK_N  values                dtype     layout  on     why
         2          33_003   2        1024     -                     -         -       -      more columns than 16 bits can count (columns_in_16_bits)
         2          33_001   2        1024     many_below
+        2          70_001   2        2048     overflowing_sum       float16
         9          157      4        16       negative
         3          605      4        16       climbing              -         -       -      rescaled by the last rise alone (last_rise)
         3          522      2        4        creeping              bfloat16  -       -      the factor rounded to 16 bits (rounded_factor)
