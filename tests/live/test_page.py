@@ -60,7 +60,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page as the site has it, without Sphinx around it."""
     folder = tmp_path_factory.mktemp("live")
     shutil.copytree(site.CONFIG / "static", folder / "_static")
-    films = dict.fromkeys(site.LIVE, '<div class="tbt-film">the film of the solution</div>')
+    films = dict.fromkeys(site.LIVE, '<div class="tbt-film live">the film of the solution</div>')
     cells = site.live_page(films, live=True)
     cells = cells[cells.index("<section") :]
     head = '<!doctype html><meta charset="utf-8"><link rel="stylesheet" href="_static/site.css"><body>'

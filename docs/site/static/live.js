@@ -1,6 +1,7 @@
 // Live cells: edit, check, see card and film. Python runs in a worker (live_worker.js); without it the page keeps its own films.
 (() => {
-const cells = [...document.querySelectorAll(".live")];
+// a film that plays has the class, too
+const cells = [...document.querySelectorAll("section.live")];
 if (!cells.length) return;
 // milliseconds until the card, and from there until the film: finding out why a kernel is wrong takes the longest
 const LIMIT = 20_000, LONGER = 120_000;
