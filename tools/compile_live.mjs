@@ -11,7 +11,7 @@ const python = await loadPyodide({ indexURL: `${folder}/` });
 await python.loadPackage(JSON.parse(readFileSync(`${folder}/files.json`)).packages.map((name) => `${folder}/${name}`));
 python.unpackArchive(read("course.zip"), "zip", { extractDir: "/course" });
 python.runPython(readFileSync(`${folder}/../live_start.py`, "utf-8"));
-python.FS.writeFile("/tmp/library.zip", read("python_stdlib.zip"));
+python.FS.writeFile("library.zip", read("python_stdlib.zip"));
 python.globals.set("puzzles", python.toPy(puzzles));
 python.runPython(`
 import importlib.util, marshal, sys, zipfile
@@ -26,7 +26,7 @@ cell = Cell(name, bank(name)[0].source.text)
 assert cell.verdict.status == "failed", cell.verdict
 cell.card(), cell.film()
 
-with zipfile.ZipFile("/tmp/library.zip", "a", zipfile.ZIP_DEFLATED) as library, zipfile.ZipFile("/tmp/compiled.zip", "w", zipfile.ZIP_DEFLATED) as others:
+with zipfile.ZipFile("library.zip", "a", zipfile.ZIP_DEFLATED) as library, zipfile.ZipFile("compiled.zip", "w", zipfile.ZIP_DEFLATED) as others:
     for name, module in list(sys.modules.items()):
         spec = module.__spec__
         if spec is None or not (spec.origin or "").endswith(".py"):
@@ -36,5 +36,5 @@ with zipfile.ZipFile("/tmp/library.zip", "a", zipfile.ZIP_DEFLATED) as library, 
         within = spec.origin.partition(".zip/")[2]
         library.writestr(within + "c", bytecode) if within else others.writestr(spec.cached.lstrip("/"), bytecode)
 `);
-writeFileSync(`${folder}/python_stdlib.zip`, python.FS.readFile("/tmp/library.zip"));
-writeFileSync(`${folder}/compiled.zip`, python.FS.readFile("/tmp/compiled.zip"));
+writeFileSync(`${folder}/python_stdlib.zip`, python.FS.readFile("library.zip"));
+writeFileSync(`${folder}/compiled.zip`, python.FS.readFile("compiled.zip"));

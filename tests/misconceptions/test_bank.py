@@ -18,7 +18,7 @@ from tests.misconceptions.kernels import problem
 
 # One process judges a whole bank, because it remembers what each kernel did in a case. The banks that take longest come first.
 @pytest.mark.timeout(3600)  # where few cases do not tell a mistake apart, all cases take their time
-@pytest.mark.parametrize("puzzle", reversed(LADDER), ids=lambda puzzle: puzzle.name)
+@pytest.mark.parametrize("puzzle", LADDER[::-1], ids=lambda puzzle: puzzle.name)
 def test_wrong_kernels_are_caught_by_their_gate_and_named(puzzle, runner):
     problems = []
     for wrong in bank(puzzle.name):
