@@ -114,9 +114,7 @@ class Compilation:
     def begin_rest(self, launches: Iterable[Launch] = (), *, aside: bool = False) -> None:
         """Begin what `rest` waits for. `launches` are those on the GPU here, if there is one. `give_up` ends it."""
         due: list[tuple[str, CompileRequest]] = []
-        if (
-            self.has_compiler
-        ):  # without it, `first` was all: the front end takes for every GPU what it takes for the first
+        if self.has_compiler:  # the front end alone takes for every GPU what it took for the first
             due = self._other_gpus() if self.here is None else self._of_launches(launches, self.here)
             due.insert(0, (self._largest, self._request(self._largest)))
         self._begun = self._begin(due, aside=aside)

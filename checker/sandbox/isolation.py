@@ -189,9 +189,7 @@ def _without(path: Path, hidden: Path) -> list[Path]:
     real = path.resolve()
     if not hidden.is_relative_to(real):
         return [path]
-    if (
-        real == hidden or path.is_symlink()
-    ):  # a link to a folder around it, as lib64 is in a venv, would open all of that
+    if real == hidden or path.is_symlink():  # such a link, as a venv's lib64 is, would open everything around it
         return []
     return [part for child in path.iterdir() for part in _without(child, hidden)]
 
