@@ -140,7 +140,8 @@ class Grader:
     def _as_they_end(self, submissions: Sequence[Files], jobs: int) -> Iterator[tuple[int, Submission]]:
         """The place of each submission and its outcome, `jobs` at a time, whichever ends first.
 
-        Many are graded in processes: threads of one process wait for each other while they prepare and compare.
+        Many are graded in processes: threads of one process wait for each other while they prepare and compare. Those with the most
+        points begin first, so that no long one is left alone at the end.
         """
         if jobs <= 1:
             yield from ((index, self.submission(files)) for index, files in enumerate(submissions))
@@ -156,10 +157,14 @@ class Grader:
             names = tuple(puzzle.name for puzzle in self.requested)
             grade = partial(_graded, names, self.device, self.diagnose, self.secret)
         try:
-            places = {pool.submit(grade, files): index for index, files in enumerate(submissions)}
+            longest_first = sorted(enumerate(submissions), key=lambda one: -self._points(one[1]))
+            places = {pool.submit(grade, files): index for index, files in longest_first}
             yield from ((places[future], future.result()) for future in as_completed(places))
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+    def _points(self, files: Files) -> float:
+        return sum(puzzle.points for puzzle in self.puzzles if files.of(puzzle))
 
     def submission(self, files: Files, *, hurry: bool = True) -> Submission:
         """In a `hurry`, all processors work on one kernel."""
