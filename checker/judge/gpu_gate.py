@@ -51,7 +51,7 @@ def worth_launching(
     prepared: Sequence[Prepared],
     compiled: Sequence[Case] = (),
 ) -> list[Planned]:
-    """The large cases, and enough small ones to cover each dtype with each flag, each layout and each tile.
+    """The large cases, a small one of each dtype, and small ones for each constant, layout and tile that none of these has.
 
     The simulator has already run the small cases (`prepared`), and each new shape of arguments has to be compiled. So any other case is
     included only if it needs no further compilation than these and `compiled`. `plan_on_gpu` adds the other configurations.
@@ -59,19 +59,24 @@ def worth_launching(
     launches = {(one.case.name, repr(one.config)): one.launch for one in prepared}
     first = configs[0] if configs else None
 
-    def shape(case: Case) -> str:
+    def launch(case: Case) -> Launch:
         tiled = in_tiles(case, first) if first else case
-        return repr(requests_for(launches[tiled.name, repr(first)], puzzle.parameters, (0,)))
+        return launches[tiled.name, repr(first)]
 
-    small = [case for case in cases if "cpu" in case.devices]
-    shapes = {shape(case) for case in covering(small, _factors, [case for case in small if case in compiled])}
-    selected = [case for case in cases if "cpu" not in case.devices or shape(case) in shapes]
-    return plan_on_gpu(selected, configs)
+    def shape(case: Case) -> str:
+        return repr(requests_for(launch(case), puzzle.parameters, (0,)))
 
+    small, large = [case for case in cases if "cpu" in case.devices], [c for c in cases if "cpu" not in c.devices]
+    constants = {name for case in small for name in launch(case).meta}
 
-def _factors(case: Case) -> set[Factor]:
-    flags = {(case.dtype, name, value) for name, value in case.flags.items()}
-    return {*case.meta.items(), ("layout", case.layout), (case.dtype,), *flags}
+    def factors(case: Case) -> set[Factor]:
+        """What a compiler or a GPU may treat differently: a scale or a length is a number to both."""
+        flags = {(case.dtype, name, value) for name, value in case.flags.items() if name in constants}
+        return {*case.meta.items(), ("layout", case.layout), (case.dtype,), *flags}
+
+    of_each_dtype = covering(small, lambda case: {(case.dtype,)}, [case for case in small if case in compiled])
+    shapes = {shape(case) for case in covering(small, factors, [*of_each_dtype, *large])}
+    return plan_on_gpu([case for case in cases if case in large or shape(case) in shapes], configs)
 
 
 def gpu_gate(candidate: Candidate, planned: Sequence[Planned]) -> GateResult:
