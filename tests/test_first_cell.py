@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -10,7 +11,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from packaging.requirements import Requirement
 
+from checker.verbs.doctor import OLDER_COLAB
 from tools import colab, sync
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -81,6 +84,19 @@ class TestInstallation:
     def test_never_fetches_a_triton_of_its_own(self) -> None:
         arguments = colab.pip_arguments(self.REQUIREMENTS, {})
         assert not [a for a in arguments if colab.name_of(a) in colab.COLABS_OWN]
+
+    def test_leaves_what_colab_has_as_it_is(self) -> None:
+        """A newer ipywidgets, for one, has widgets that Colab's page may not know."""
+        lines = (ROOT / "tools/colab.txt").read_text().splitlines()
+        has = dict(line.split("==") for line in lines if not line.startswith("#"))
+        needed = {r.name: r.specifier for r in map(Requirement, self.REQUIREMENTS)}
+        assert set(needed) - set(has) == {"torch", "msgspec"}
+        assert [name for name in set(needed) & set(has) if has[name] not in needed[name]] == []
+
+    def test_offers_an_older_colab_where_pip_fails(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(subprocess, "run", lambda command, **options: subprocess.CompletedProcess(command, 1))
+        with pytest.raises(SystemExit, match=re.escape(OLDER_COLAB)):
+            colab.main()
 
 
 def test_colab_without_an_address_says_what_to_set(

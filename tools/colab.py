@@ -15,6 +15,8 @@ from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
 COLABS_OWN = ("torch", "triton", "numpy")
+FAILED = """pip could not install what the course needs; what it said stands above. Colab may be newer than the course.
+Go back to one that the course knows: Runtime → Change runtime type → Runtime version 2026.07, then run the first cell again."""
 
 
 def name_of(requirement: str) -> str:
@@ -42,7 +44,8 @@ def pip_arguments(requirements: list[str], own: Mapping[str, str]) -> list[str]:
 def main() -> None:
     requirements = tomllib.loads(PROJECT.read_text("utf-8"))["project"]["dependencies"]
     own = present(COLABS_OWN)
-    subprocess.run([sys.executable, "-m", "pip", *pip_arguments(requirements, own)], check=True)
+    if subprocess.run([sys.executable, "-m", "pip", *pip_arguments(requirements, own)], check=False).returncode:
+        sys.exit(FAILED)
     if missing := [name for name in COLABS_OWN if name not in own]:
         print(f"Colab came without {' and '.join(missing)}; doctor() says what to do about that.")
 

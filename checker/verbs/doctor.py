@@ -23,8 +23,10 @@ from checker.view.panel import Cell, Panel
 TORCH, TRITON = "2.13.0", "3.7.1"  # the pair in constraints.txt
 PYTHON_FROM = (3, 11)
 PAIR = f'"torch=={TORCH}" "triton=={TRITON}"'
+VERSIONS = {"torch": ("2.10", "3", TORCH), "triton": ("3.6", "3.10", TRITON)}
+"""What kernels need: the oldest version that the course takes, the first that it does not know, and the one it is tested with."""
 
-NEEDED = ("torch", "triton")
+OLDER_COLAB = "Runtime → Change runtime type → Runtime version 2026.07, then run the first cell again."
 GPU_DEVICES = ("/dev/nvidia0", "/dev/dxg")
 """Device files of a GPU's driver, on Linux and in WSL."""
 
@@ -81,10 +83,10 @@ class DoctorReport(list[HealthCheck]):
 def doctor(brief: bool = False) -> DoctorReport:
     """Show what works on this machine and the command that fixes what does not.
 
-    `brief` prints one line if torch and Triton are installed, and the whole report otherwise.
+    `brief` prints one line if torch and Triton are installed, in versions that the course knows, and the whole report otherwise.
     """
-    if brief and all(map(importlib.util.find_spec, NEEDED)):
-        versions = ", ".join(map(_named, NEEDED))
+    if brief and all(map(_is_known, VERSIONS)):
+        versions = ", ".join(map(_named, VERSIONS))
         gpu = any(Path(device).exists() for device in GPU_DEVICES)
         place = "in the simulator and on the GPU" if gpu else "in the simulator, as there is no GPU"
         print(f"Ready: {versions}. Kernels run {place}. For details, call doctor().")
@@ -96,6 +98,15 @@ def doctor(brief: bool = False) -> DoctorReport:
         else:
             area.show(report.panel)
     return display.shown(report)
+
+
+def _is_known(package: str) -> bool:
+    oldest, below, _ = VERSIONS[package]
+    try:
+        version = metadata.version(package)
+    except metadata.PackageNotFoundError:  # for Triton, the course brings the Python part
+        return importlib.util.find_spec(package) is not None
+    return _version(oldest) <= _version(version) < _version(below)
 
 
 def _named(package: str) -> str:
@@ -128,7 +139,7 @@ def _python(machine: Machine) -> Iterator[Answer]:
 
 def _torch(machine: Machine) -> Iterator[Answer]:
     packages = PAIR if machine.system == "Linux" else f'"torch=={TORCH}"'
-    return _tested(machine, "torch", machine.torch, machine.torch_error, ("2.10", "3", TORCH), packages)
+    return _tested(machine, "torch", machine.torch, machine.torch_error, packages)
 
 
 def _triton(machine: Machine) -> Iterator[Answer]:
@@ -144,25 +155,27 @@ def _triton(machine: Machine) -> Iterator[Answer]:
             ),
         )
     else:
-        yield from _tested(machine, "Triton", machine.triton, machine.triton_error, ("3.6", "3.10", TRITON), PAIR)
+        yield from _tested(machine, "Triton", machine.triton, machine.triton_error, PAIR)
 
 
-def _tested(
-    machine: Machine, name: str, version: str | None, error: str, versions: tuple[str, str, str], packages: str
-) -> Iterator[Answer]:
-    """On a package that the course takes from one version to below another, and is tested with a third."""
-    oldest, below, tested = versions
+def _tested(machine: Machine, name: str, version: str | None, error: str, packages: str) -> Iterator[Answer]:
+    """On torch or Triton, of which the course takes the versions in `VERSIONS`."""
+    oldest, below, tested = VERSIONS[name.lower()]
     if version is None:
         yield "problem", f"{name} is not installed.", _pip(machine, packages)
     elif error:
         message = f"{name} {version} is installed but importing it fails: {error}"
         yield "problem", message, _pip(machine, f"--force-reinstall {packages}")
     elif not _version(oldest) <= _version(version) < _version(below):
-        side = "too old" if _version(version) < _version(oldest) else "newer than the simulator knows"
+        too_old = _version(version) < _version(oldest)
+        side = "too old" if too_old else "newer than the simulator knows"
         message = (
             f"{name} {version} is {side}: the course works with {oldest} to below {below} and is tested with {tested}."
         )
-        yield "problem", message, _pip(machine, packages)
+        if machine.colab and not too_old:  # a torch of another build would lose Colab's GPU
+            yield "problem", f"{message} Go back to a Colab that it knows: {OLDER_COLAB}"
+        else:
+            yield "problem", message, _pip(machine, packages)
     else:
         yield "ok", version
 

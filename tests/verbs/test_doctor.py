@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 import checker
+from checker.verbs import doctor
 from checker.verbs.doctor import HealthCheck, examine
 from checker.verbs.machine import Gpu, Machine
 
@@ -220,3 +221,17 @@ def test_brief_is_one_line_if_nothing_is_missing(capsys: pytest.CaptureFixture[s
     checker.doctor(brief=True)
     (line,) = capsys.readouterr().out.splitlines()
     assert line.startswith("Ready: torch ")
+
+
+def test_the_first_cell_offers_an_older_colab_where_triton_is_too_new(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Another torch and Triton, as elsewhere, would cost Colab its GPU."""
+    monkeypatch.setattr(doctor.metadata, "version", {"torch": "2.11.0+cu128", "triton": "3.10.0"}.__getitem__)
+    monkeypatch.setattr(doctor, "this_machine", lambda: replace(T4, triton="3.10.0"))
+    checker.doctor(brief=True)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Ready" not in shown
+    assert "newer than the simulator knows" in shown
+    assert "Runtime version 2026.07" in shown
+    assert "pip install" not in shown
