@@ -29,6 +29,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any, overload
 
 from checker.pure_triton import use_if_there_is_no_wheel as _use_pure_triton
+from checker.verbs.arguments import Stopped as _Stopped
 from checker.verbs.arguments import kernel_named as _kernel_named
 from checker.verbs.arguments import need as _need
 
@@ -76,8 +77,10 @@ def check(kernel: Any = None, device: str = "auto", *, only: str = "") -> Verdic
     unfinished kernel can be checked.
     """
     _need("torch", "triton")
-    from checker.verbs.check import check
-
+    try:
+        from checker.verbs.check import check
+    except KeyboardInterrupt:
+        raise _Stopped from None
     return check(kernel, device, only)
 
 

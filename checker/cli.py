@@ -21,6 +21,7 @@ from checker.api.command_line import (
     NoDiagnosis,
     Secret,
     complain,
+    import_torch,
     refuse_unwritable,
     run,
     writing,
@@ -74,10 +75,11 @@ def check(
     Examples: python -m checker check puzzles/row_softmax.py; python -m checker check row_softmax
     """
     started = time.perf_counter()
+    kernels = _kernels("check", file, puzzle)
     from checker.verbs.check import check_and_show
 
     verdicts = []
-    for task, source in _kernels("check", file, puzzle):
+    for task, source in kernels:
         verdicts.append(check_and_show(task, source, device, seed, thorough, started))
         started = time.perf_counter()
     if any(verdict.status == "infra_error" for verdict in verdicts):
@@ -100,12 +102,12 @@ def film(
 
     Examples: python -m checker film puzzles/row_softmax.py -o film.html --size N=13; python -m checker film row_softmax --case failing
     """
-    from checker.verbs.film import Film, film_of
-    from checker.view.terminal import print_card
-
     sizes = _sizes(size)
     refuse_unwritable(output)
     task, source = _kernel("film", file, puzzle)
+    from checker.verbs.film import Film, film_of
+    from checker.view.terminal import print_card
+
     made = film_of(task, source, sizes, case or "")
     if not isinstance(made, Film):
         print_card(made)
@@ -131,10 +133,11 @@ def xray(
 
     Example: python -m checker xray puzzles/row_softmax.py --dtype float16 --size BLOCK_N=2048 --num-warps 8
     """
+    choices = _choices(size, dtype, num_warps, num_stages) | ({"amd": True} if amd else {})
+    task, source = _kernel("xray", file, puzzle)
     from checker.verbs.xray import xray_and_show
 
-    choices = _choices(size, dtype, num_warps, num_stages) | ({"amd": True} if amd else {})
-    _, compiled = xray_and_show(*_kernel("xray", file, puzzle), choices)
+    _, compiled = xray_and_show(task, source, choices)
     return PASSED if compiled else FAILED
 
 
@@ -151,10 +154,11 @@ def bench(
 
     Example: python -m checker bench puzzles/row_softmax.py --dtype bfloat16 --size M=4096 --num-warps 8
     """
+    task, source = _kernel("bench", file, puzzle)
     from checker import gpu
     from checker.verbs.bench import Benchmark, bench_and_show
 
-    outcome = bench_and_show(*_kernel("bench", file, puzzle), _choices(size, dtype, num_warps, num_stages))
+    outcome = bench_and_show(task, source, _choices(size, dtype, num_warps, num_stages))
     if not gpu.available():
         complain("bench needs a GPU that torch can use, and there is none here: doctor says more.")
         return BROKEN
@@ -186,6 +190,7 @@ def _kernel(verb: str, file: str | None, puzzle: str | None) -> tuple[Puzzle, Ke
 
 
 def _kernels(verb: str, file: str | None, puzzle: str | None) -> list[tuple[Puzzle, KernelSource]]:
+    import_torch()
     return kernels_in(_path(verb, file, puzzle), verb, puzzle or "")
 
 
@@ -337,10 +342,11 @@ def grade(
     if jobs < 1:
         raise UsageError(f"--jobs has to be at least 1, not {jobs}")
     refuse_unwritable(json_file)
+    key = None if secret is None else secret.read_bytes()
+    requested = _puzzles("grade", puzzle)
     from checker.verbs.grade import Grader, grade_paths
 
-    key = None if secret is None else secret.read_bytes()
-    grader = Grader(_puzzles("grade", puzzle), _device(device), diagnose=not no_diagnosis, secret=key)
+    grader = Grader(requested, _device(device), diagnose=not no_diagnosis, secret=key)
     return grade_paths(paths, grader, jobs, json_file, require_compiler)
 
 
@@ -354,9 +360,9 @@ def mutants(
 
     Examples: python -m checker mutants --puzzle row_softmax; python -m checker mutants --puzzle row_softmax --show no_mask
     """
+    requested = _puzzles("mutants", puzzle)
     from checker.verbs import mutants
 
-    requested = _puzzles("mutants", puzzle)
     if show is not None:
         mutants.print_wrong_kernel(show, requested)
         return PASSED
@@ -374,6 +380,7 @@ def puzzles() -> None:
 
 
 def _puzzles(verb: str, names: list[str] | None) -> list[Puzzle]:
+    import_torch()
     return [puzzle_named(name, verb) for name in dict.fromkeys(names or ())]
 
 

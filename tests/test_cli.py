@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -219,3 +220,25 @@ def test_doctor_runs_without_typer() -> None:
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 3
     assert "torch" in done.stdout
+
+
+def test_an_interrupt_ends_a_command_that_still_imports_torch(folder: Path) -> None:
+    """torch's own import loses an interrupt, and `check` would go on for as long as it takes."""
+    (folder / "torch.py").write_text(
+        "import os, signal\ntry:\n    os.kill(os.getpid(), signal.SIGINT)\nexcept KeyboardInterrupt:\n    pass\nprint('on')\n"
+    )
+    code = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        f"sys.path.insert(1, {str(ROOT)!r})\nfrom checker import cli\nsys.exit(cli.main(['check', 'right.py']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (-signal.SIGINT, "")
+
+
+def test_a_command_ends_with_its_code_and_all_its_output() -> None:
+    """It does not wait until torch is unloaded."""
+    done = subprocess.run(
+        [sys.executable, "-m", "checker", "hint", "none_such"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert "none_such" in done.stderr

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib.util
 import json
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +21,7 @@ from checker.verbs.arguments import UnavailableHere, UsageError
 from checker.workspace import write_atomically
 
 PASSED, FAILED, USAGE, BROKEN = 0, 1, 2, 3
+_INTERRUPTED = 130  # Typer's code for an interrupt before a command begins
 
 DeviceName = Annotated[
     Literal["auto", "cpu", "cuda"], Option("--device", help="auto also uses a GPU if this machine has one")
@@ -52,6 +55,8 @@ def run(app: typer.Typer, program: str, arguments: Sequence[str] | None = None) 
     try:
         app(given or ["--help"], prog_name=program)
     except SystemExit as end:
+        if end.code == _INTERRUPTED:
+            return _stopped()
         return int(end.code or 0) if given else USAGE
     return PASSED
 
@@ -78,8 +83,7 @@ def _exit_code(work: Callable[[], int | None]) -> int:
         sys.stderr.close()
         return FAILED
     except KeyboardInterrupt:
-        print("\nStopped.", file=sys.stderr)
-        return BROKEN
+        return _stopped()
     except Exception as error:
         traceback.print_exc()
         print(
@@ -88,6 +92,26 @@ def _exit_code(work: Callable[[], int | None]) -> int:
             file=sys.stderr,
         )
         return BROKEN
+
+
+def _stopped() -> int:
+    print("\nStopped.", file=sys.stderr)
+    return BROKEN
+
+
+def import_torch() -> None:
+    """Import torch, if there is one. Until that is done, an interrupt ends the process at once.
+
+    An exception would wait for seconds until torch's libraries are loaded, and be lost if it hit the import of NumPy in them.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if handler is signal.default_int_handler:  # a shell's background job ignores interrupts
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        if importlib.util.find_spec("torch") is not None:
+            importlib.import_module("torch")
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 def complain(message: str) -> None:

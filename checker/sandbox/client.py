@@ -140,7 +140,7 @@ class WorkerProcess:
             if self._process is not None and self._control is not None:
                 self._control.close()
                 try:
-                    self._process.wait(2)
+                    self._process.wait(2 if self._ready else 0)  # until it is ready, it reads nothing
                 except subprocess.TimeoutExpired:
                     self._process.kill()
                     self._process.wait()

@@ -132,6 +132,7 @@ def main(arguments: list[str]) -> None:
     worker.layers = holding.layers
     control.send(WorkerReady(tuple(sorted(holding.layers)), tuple(sorted(holding.gaps)), holding.lost))
     worker.serve()
+    os._exit(0)  # to unload torch takes seconds on a busy machine, and whoever closed the socket waits
 
 
 if __name__ == "__main__":

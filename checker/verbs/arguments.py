@@ -34,6 +34,16 @@ class UnavailableHere(UsageError):
     """The call is right, but this machine lacks something it needs. The shell has an exit code for it."""
 
 
+class Stopped(KeyboardInterrupt):
+    """The learner interrupted a check. Notebooks show the message, without a traceback."""
+
+    def __init__(self, message: str = "Stopped. Nothing was judged, and nothing was counted.") -> None:
+        super().__init__(message)
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
+
+
 def need(*packages: str) -> None:
     """Raises UsageError, pointing to `doctor`, if a package is not installed."""
     missing = [name for name in packages if importlib.util.find_spec(name) is None]

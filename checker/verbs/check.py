@@ -12,7 +12,7 @@ from checker.judge.verdict import Verdict
 from checker.puzzle import Puzzle
 from checker.submission.kernel import KernelSource
 from checker.verbs import progress_file
-from checker.verbs.arguments import UnavailableHere, UsageError, kernel_named
+from checker.verbs.arguments import Stopped, UnavailableHere, UsageError, kernel_named
 from checker.verbs.departure import with_departure
 from checker.verbs.edited import refuse_edited, with_note
 from checker.verbs.film import folded
@@ -26,13 +26,6 @@ def check(kernel: Any, device: str = "auto", only: str = "") -> Verdict | Checke
     puzzle, source = kernel_named(kernel, "check")
     refuse_edited(source)
     return check_parts(puzzle, source, only) if only else check_and_show(puzzle, source, device)
-
-
-class Stopped(KeyboardInterrupt):
-    """The learner interrupted the check. Notebooks show one line, without a traceback."""
-
-    def _render_traceback_(self) -> list[str]:
-        return ["Stopped. Nothing was judged, and nothing was counted."]
 
 
 def check_and_show(
@@ -51,21 +44,24 @@ def check_and_show(
     with display.working(f"Checking {source.kernel} …") as area:
         try:
             judged = check_source(puzzle, source, device, submission=source.origin, seed=seed, thorough=thorough)
+            judged = with_departure(judged, source)
         except DeviceMissing as missing:
             raise UnavailableHere(str(missing)) from None
         except ValueError as error:
             raise UsageError(str(error)) from None
         except KeyboardInterrupt:
             raise Stopped from None
-        judged = with_departure(judged, source)
         # what the learner waited, the imports and the worker's start included
         verdict = replace(judged, seconds=time.perf_counter() - started)
         progress = progress_file.record(workspace.find(), verdict, source.source)
         card = with_note(display.verdict_card(verdict), source)
         area.show(card)
         # the film takes a while, so show the verdict first
-        if display.in_notebook() and (film := folded(verdict, source)):
-            area.show(display.Output(lambda: card.html() + film, card.print))
+        try:
+            if display.in_notebook() and (film := folded(verdict, source)):
+                area.show(display.Output(lambda: card.html() + film, card.print))
+        except KeyboardInterrupt:
+            raise Stopped("Stopped. The verdict counts, but there is no film of it.") from None
     if seed is None:
         _report_to_class(verdict, progress)
     if progress.messages:

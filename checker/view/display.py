@@ -98,9 +98,10 @@ class OutputArea:
     """
 
     def __init__(self, handle: Any = None, spinner: Any = None) -> None:
-        self._handle, self._spinner = handle, spinner
+        self._handle, self._spinner, self.filled = handle, spinner, False
 
     def show(self, thing: Showable) -> None:
+        self.filled = True
         if self._handle is not None:
             from IPython.display import HTML
 
@@ -119,10 +120,12 @@ def working(message: str) -> Iterator[OutputArea]:
 
         busy = Markup('<div role="status" style="opacity:.7">{}</div>').format(message)
         handle = display(HTML(busy), display_id=True)
+        area = OutputArea(handle)
         try:
-            yield OutputArea(handle)
+            yield area
         except BaseException:  # such as a wrong size, or an interrupt
-            handle.update(HTML(""))
+            if not area.filled:
+                handle.update(HTML(""))
             raise
         return
     err = console(stderr=True)

@@ -126,6 +126,19 @@ def test_a_worker_that_was_killed_or_closed_is_replaced() -> None:
         works(fresh)
 
 
+def test_closing_does_not_wait_for_a_worker_that_still_imports(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interrupted check would wait for it, and it reads nothing before it is ready."""
+    waits: list[float | None] = []
+    wait = subprocess.Popen.wait
+    monkeypatch.setattr(
+        "subprocess.Popen.wait", lambda process, timeout=None: (waits.append(timeout), wait(process, timeout))[1]
+    )
+    fresh = Sandbox()
+    fresh.start()
+    fresh.close()
+    assert waits == [0, None]
+
+
 def test_a_worker_that_cannot_start_is_not_the_learners_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = (sys.executable, "-c", "print('no torch here'); raise SystemExit(1)")
     monkeypatch.setattr("checker.sandbox.client._COMMAND", broken)
