@@ -66,22 +66,22 @@ __all__ = [
 
 
 @overload
-def check(kernel: Any = None, device: str = "auto") -> Verdict: ...
+def check(kernel: Any = None, device: str = "auto", *, amd: bool = False) -> Verdict: ...
 @overload
 def check(kernel: Any = None, device: str = "auto", *, only: str) -> Verdict | CheckedParts: ...
-def check(kernel: Any = None, device: str = "auto", *, only: str = "") -> Verdict | CheckedParts:
+def check(kernel: Any = None, device: str = "auto", *, only: str = "", amd: bool = False) -> Verdict | CheckedParts:
     """Judge a kernel, show the verdict as a card and return it.
 
     `kernel` is the ``@triton.jit`` function, the name of a puzzle, or the path of a file with one kernel. `device` is "auto" (which
     uses a GPU if there is one), "cpu" or "cuda". Some puzzles have parts: `only` names the last part to judge, so that an
-    unfinished kernel can be checked.
+    unfinished kernel can be checked. ``amd=True`` also compiles a right kernel for two of AMD's GPUs, and warns where one refuses it.
     """
     _need("torch", "triton")
     try:
         from checker.verbs.check import check
     except KeyboardInterrupt:
         raise _Stopped from None
-    return check(kernel, device, only)
+    return check(kernel, device, only, amd)
 
 
 @overload

@@ -64,12 +64,14 @@ def check_source(
     seed: int | None = None,
     thorough: bool = False,
     hurry: bool = True,
+    amd: bool = False,
 ) -> Verdict:
     """Judge one kernel. Nothing that a kernel does makes this raise.
 
     `runner` defaults to the shared warm sandbox. A `seed` draws new numbers for every case, and additional cases; the same seed gives
     the same cases. A `thorough` check, and one with a seed, also aims cases at conditions that no case reached. In a `hurry` all
     processors work on this verdict, and the compiler runs alongside the simulator; otherwise a verdict takes longer and costs less.
+    With `amd`, a right kernel is also compiled for AMD's GPUs.
     If the machinery breaks, the verdict's status is ``infra_error``. Raises DeviceMissing and ValueError for a `device` that this
     machine does not have.
     """
@@ -80,7 +82,9 @@ def check_source(
 
             runner = cast(Runner, Sandbox.shared())
         with session(runner, gpu=where == "cuda", hurry=hurry) as shared:
-            return _Check(Candidate(puzzle, source, shared), where, diagnose, seed, thorough, hurry).verdict(submission)
+            return _Check(Candidate(puzzle, source, shared), where, diagnose, seed, thorough, hurry, amd).verdict(
+                submission
+            )
     except Exception as error:  # learners must not pay for our defects
         return infra_verdict(puzzle, submission, where, error)
 
@@ -95,6 +99,7 @@ class _Check:
     seed: int | None
     thorough: bool
     hurry: bool
+    amd: bool
     gates: dict[Gate, GateResult] = field(default_factory=dict)
     compilation: compile_gate.Compilation | None = None
     diagnosis: Diagnosis | None = None
@@ -147,7 +152,7 @@ class _Check:
         small = [case for case in cases if "cpu" in case.devices]
         launches = prepare_all(self.puzzle, plan(small, self.source.configs))
         here = (gpu.capability() or None) if self.device == "cuda" else None
-        self.compilation = compilation = compile_gate.Compilation(self.candidate, launches, here)
+        self.compilation = compilation = compile_gate.Compilation(self.candidate, launches, here, self.amd)
         if not self.add(compile_gate.result(self.source, compilation, compilation.first())):
             return
         # in a hurry, machine code is made during the simulation

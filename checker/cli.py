@@ -69,6 +69,7 @@ def check(
     device: DeviceName = "auto",
     seed: Annotated[int | None, Option(metavar="S", help="judge with the cases that a graded run drew")] = None,
     thorough: Annotated[bool, Option("--thorough", help="aim more cases at conditions that no case reached")] = False,
+    amd: Annotated[bool, Option("--amd", help="also compile for two of AMD's GPUs")] = False,
 ) -> int:
     """Judge the kernels in a file and say what is wrong.
 
@@ -80,7 +81,7 @@ def check(
 
     verdicts = []
     for task, source in kernels:
-        verdicts.append(check_and_show(task, source, device, seed, thorough, started))
+        verdicts.append(check_and_show(task, source, device, seed, thorough, started, amd))
         started = time.perf_counter()
     if any(verdict.status == "infra_error" for verdict in verdicts):
         return BROKEN

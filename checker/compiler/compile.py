@@ -10,10 +10,11 @@ import tempfile
 import time
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from checker.compiler.errors import Failure, translate
-from checker.compiler.facts import amd_facts, dots, facts_of, shared_tiles, tensor_cores
+from checker.compiler.facts import amd_facts, dots, facts_of, line_of_largest_tile, shared_tiles, tensor_cores
 from checker.compiler.request import SHARED_MEMORY, CompileRequest, CompileResult, gpu_name, is_amd
 from checker.pure_triton import has_compiler
 
@@ -46,7 +47,8 @@ def _compile(kernel: JITFunction, request: CompileRequest) -> CompileResult:
         limit = SHARED_MEMORY.get(request.capability)
         if limit is None or compiled.metadata.shared <= limit:
             return CompileResult(request, True, seconds=time.perf_counter() - started, **read)
-        failure = _too_much_shared_memory(compiled.metadata.shared, limit, request)
+        line = line_of_largest_tile(str(compiled.asm.get("ttgir", "")), Path(kernel.fn.__code__.co_filename).name)
+        failure = _too_much_shared_memory(compiled.metadata.shared, limit, request, line)
     return CompileResult(
         request,
         False,
@@ -173,12 +175,15 @@ def _diagnostics(kernel: JITFunction, request: CompileRequest) -> str:
         return caught.read(64 * 1024).decode(errors="replace")
 
 
-def _too_much_shared_memory(used: int, limit: int, request: CompileRequest) -> Failure:
+def _too_much_shared_memory(used: int, limit: int, request: CompileRequest, line: int | None) -> Failure:
+    memory = "shared memory (LDS)" if is_amd(request.capability) else "shared memory"
     stages = " and fewer num_stages" if request.options.get("num_stages", 3) > 1 else ""
+    largest = " The largest tile comes from this line." if line else ""
     return Failure(
         "shared_memory",
-        f"This kernel keeps {used // 1024} KiB of tiles in shared memory, and {gpu_name(request.capability)} has {limit // 1024} KiB "
-        f"for one program: use smaller tiles{stages}.",
+        f"This kernel keeps {used // 1024} KiB of tiles in {memory}, and {gpu_name(request.capability)} has {limit // 1024} KiB "
+        f"for one program: use smaller tiles{stages}.{largest}",
         f"out of resource: shared memory, Required: {used}, Hardware limit: {limit}",
+        line,
         only_here=True,
     )

@@ -180,6 +180,23 @@ def shared_tiles(ttgir: str) -> tuple[SharedTile, ...]:
     return tuple(replace(tile, count=count) for tile, count in found.items())
 
 
+def line_of_largest_tile(ttgir: str, file: str) -> int | None:
+    """The line of the file, by its name without folders, that the largest tile in shared memory comes from, the first of equal ones; None if the text has none."""
+    places = dict(re.findall(r"^#(loc\d*) = loc\((.*)\)$", ttgir, re.MULTILINE))
+
+    def line(place: str) -> int | None:
+        if match := re.search(rf'["/]{re.escape(file)}":(\d+):', place):
+            return int(match[1])
+        inner = (line(places.get(name, "")) for name in re.findall(r"#(loc\d*)", place))
+        return next((number for number in inner if number is not None), None)
+
+    tiles = [(match, text) for text in ttgir.splitlines() if (match := _ALLOCATED.search(text))]
+    if not tiles:
+        return None
+    _, text = max(tiles, key=lambda tile: math.prod(_shape(tile[0][1])) * _bits(tile[0][2]))
+    return line(text.rpartition(" loc(")[2])
+
+
 def _is_barrier(allocated: re.Match[str]) -> bool:
     """Whether this holds mbarriers, not a tile: each is one number of 64 bits."""
     return allocated[2] == "i64" and _shape(allocated[1])[-1] == 1

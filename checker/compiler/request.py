@@ -15,7 +15,7 @@ TARGETS: dict[str, int] = {"T4": 75, "A100": 80, "L4": 89, "H100": 90}
 EXAMINED: dict[str, int] = {**TARGETS, "B200": 100}
 """The GPUs that `xray` examines a kernel for; a verdict need not wait for the last one."""
 AMD: dict[str, int] = {"MI300X": 942, "RX 7900": 1100}
-"""AMD's GPUs that `xray` can examine it for, too, by the number in the name of their architecture: 942 is gfx942."""
+"""AMD's GPUs to compile for on request, by the number in the name of their architecture: 942 is gfx942."""
 
 SHARED_MEMORY: dict[int, int] = dict.fromkeys(AMD.values(), 65536) | {
     75: 65536,

@@ -2,7 +2,7 @@
 
 A kernel that compiles for no GPU is a compile error. A kernel that compiles only for some passes, with a warning that names the others.
 The compiler's front end finds nearly every mistake and reads every variant. Machine code is made once, for one GPU, of a right kernel;
-with a GPU, of whatever it launches.
+with a GPU, of whatever it launches. For AMD's GPUs it is made on request, and what they refuse is a warning.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from checker.compiler import SHARED_MEMORY, TARGETS, CompileRequest, CompileResult, gpu_name, requests_for
+from checker.compiler import AMD, SHARED_MEMORY, TARGETS, CompileRequest, CompileResult, gpu_name, is_amd, requests_for
 from checker.judge.launches import Prepared
 from checker.judge.outcome import Candidate
 from checker.judge.verdict import GateResult, GateWarning, Status
@@ -36,7 +36,7 @@ _CHAINED = (
     "in parentheses, with & between them."
 )
 FRONT_END = "Triton's front end accepts it. This machine has no Triton compiler, so no machine code is made."
-_NAMES = {capability: name for name, capability in TARGETS.items()}
+_NAMES = {capability: name for name, capability in (TARGETS | AMD).items()}
 
 
 def variants(prepared: Sequence[Prepared]) -> dict[str, Prepared]:
@@ -92,10 +92,13 @@ class Compilation:
 
     `results` holds the compiler's results so far, per variant (`variants`) and capability; a result of the front end alone stays until
     there is one with machine code. `here` is the capability of the GPU that the kernel will run on, which is then the only target.
+    With `amd`, `rest` also makes machine code for `AMD`'s GPUs.
     """
 
-    def __init__(self, candidate: Candidate, prepared: Sequence[Prepared], here: int | None = None) -> None:
-        self.here, self._candidate = here, candidate
+    def __init__(
+        self, candidate: Candidate, prepared: Sequence[Prepared], here: int | None = None, amd: bool = False
+    ) -> None:
+        self.here, self._candidate, self._amd = here, candidate, tuple(AMD.values()) if amd else ()
         self.has_compiler = has_compiler()
         self.targets = [here] if here else [TARGETS[PRIMARY], *(c for n, c in TARGETS.items() if n != PRIMARY)]
         self.results: dict[str, dict[int, CompileResult]] = {}
@@ -117,6 +120,7 @@ class Compilation:
         if self.has_compiler:  # the front end alone takes for every GPU what it took for the first
             due = self._other_gpus() if self.here is None else self._of_launches(launches, self.here)
             due.insert(0, (self._largest, self._request(self._largest)))
+            due += [(self._largest, self._request(self._largest, capability)) for capability in self._amd]
         self._begun = self._begin(due, aside=aside)
 
     def rest(self) -> CompileResult | None:
@@ -159,7 +163,7 @@ class Compilation:
             silent = CompileResult(request, ok=False, status="infra_error", raw="the runner gave no result")
             result = next(begun.results, silent)
             self._keep(name, [result])
-            if result.ok:
+            if result.ok or (is_amd(request.capability) and result.status in _KERNELS_OWN):
                 continue
             if result.status in _KERNELS_OWN:
                 others = [capability for capability in self.targets if capability != request.capability]
@@ -213,11 +217,16 @@ def _passed(source: KernelSource, compilation: Compilation) -> GateResult:
     if not made:
         message = "Triton's front end accepts it; machine code is made once the kernel is right."
     elif compilation.here:
-        message = f"Compiles for the GPU here, {gpu_name(compilation.here)}; no other GPU was tried."
+        others = (
+            f", and for {_names(made - {compilation.here})}."
+            if made - {compilation.here}
+            else "; no other GPU was tried."
+        )
+        message = f"Compiles for the GPU here, {gpu_name(compilation.here)}{others}"
     else:
         message = f"Compiles for {_names(made)}."
-        if others := accepted - made:
-            message += f" Triton's front end accepts it for {_names(others)}, too; `xray` makes machine code for all."
+        if unmade := accepted - made:
+            message += f" Triton's front end accepts it for {_names(unmade)}, too; `xray` makes machine code for all."
     return GateResult("compile", "passed", message, warnings=tuple(warnings))
 
 
@@ -236,7 +245,7 @@ def by_version(source: KernelSource) -> list[GateWarning]:
 
 
 def _names(capabilities: Collection[int]) -> str:
-    return join(name for name, target in TARGETS.items() if target in capabilities)
+    return join(name for target, name in _NAMES.items() if target in capabilities)
 
 
 def _failed(source: KernelSource, result: CompileResult) -> GateResult:

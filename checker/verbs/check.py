@@ -21,11 +21,13 @@ from checker.view import display
 from checker.view.panel import Panel
 
 
-def check(kernel: Any, device: str = "auto", only: str = "") -> Verdict | CheckedParts:
+def check(kernel: Any, device: str = "auto", only: str = "", amd: bool = False) -> Verdict | CheckedParts:
     """Judge a kernel; with `only`, just the parts of its puzzle up to that one. Raises UsageError."""
+    if only and amd:
+        raise UsageError("`amd` compiles a whole kernel: leave out `only`, or `amd`.")
     puzzle, source = kernel_named(kernel, "check")
     refuse_edited(source)
-    return check_parts(puzzle, source, only) if only else check_and_show(puzzle, source, device)
+    return check_parts(puzzle, source, only) if only else check_and_show(puzzle, source, device, amd=amd)
 
 
 def check_and_show(
@@ -35,15 +37,18 @@ def check_and_show(
     seed: int | None = None,
     thorough: bool = False,
     started: float | None = None,
+    amd: bool = False,
 ) -> Verdict:
-    """Judge a kernel and show its card; a `seed` draws other cases. Raises UsageError, and Stopped when it is interrupted.
+    """Judge a kernel and show its card; a `seed` draws other cases, and `amd` also compiles it for AMD's GPUs. Raises UsageError, and Stopped when it is interrupted.
 
     The learner has waited since `started`, a time of `time.perf_counter`.
     """
     started = time.perf_counter() if started is None else started
     with display.working(f"Checking {source.kernel} …") as area:
         try:
-            judged = check_source(puzzle, source, device, submission=source.origin, seed=seed, thorough=thorough)
+            judged = check_source(
+                puzzle, source, device, submission=source.origin, seed=seed, thorough=thorough, amd=amd
+            )
             judged = with_departure(judged, source)
         except DeviceMissing as missing:
             raise UnavailableHere(str(missing)) from None

@@ -143,17 +143,18 @@ def _torch(machine: Machine) -> Iterator[Answer]:
 
 
 def _triton(machine: Machine) -> Iterator[Answer]:
-    if machine.system != "Linux" and machine.triton is None:
-        system = {"Darwin": "macOS"}.get(machine.system, machine.system)
-        yield (
-            "note",
-            (
-                f"Triton's compiler is not made for {system}. The course brings Triton's Python part ({TRITON}): the simulator runs, and "
-                "Triton's front end checks each kernel, but no machine code is made. `xray` needs it, and so does a class that requires "
-                f"the compiler. The course on {system} is experimental; if something fails, use Colab"
-                f"{' or WSL (`wsl --install`)' if machine.system == 'Windows' else ''}."
-            ),
+    if machine.triton is None:
+        without = (
+            f"The course brings Triton's Python part ({TRITON}): the simulator runs, and Triton's front end checks each kernel, but no "
+            "machine code is made. `xray`, a GPU and a class that requires the compiler need it."
         )
+        if machine.system == "Linux":
+            yield "warning", f"Triton is not installed. {without}", _pip(machine, PAIR)
+            return
+        system = {"Darwin": "macOS"}.get(machine.system, machine.system)
+        or_wsl = " or WSL (`wsl --install`)" if machine.system == "Windows" else ""
+        experimental = f"The course on {system} is experimental; if something fails, use Colab{or_wsl}."
+        yield "note", f"Triton's compiler is not made for {system}. {without} {experimental}"
     else:
         yield from _tested(machine, "Triton", machine.triton, machine.triton_error, PAIR)
 
@@ -208,10 +209,12 @@ def _gpu(machine: Machine) -> Iterator[Answer]:
     elif machine.driver is not None:
         yield _unusable_gpu(machine)
     else:
+        without = "run in the simulator, so `check`, `film`"
+        if machine.triton is not None:
+            without = "run in the simulator and are compiled for real GPUs, so `check`, `film`, `xray`"
         message = (
-            "There is none, and you do not need one: kernels run in the simulator and are compiled for real GPUs, so `check`, "
-            "`film`, `xray` and `hint` work, and every puzzle can be passed. Only the `gpu` gate, `bench` and the speed medals "
-            "need a GPU."
+            f"There is none, and you do not need one: kernels {without} and `hint` work, and every puzzle can be passed. Only the `gpu` "
+            "gate, `bench` and the speed medals need a GPU."
         )
         yield "note", message + (" In Colab: Runtime → Change runtime type → T4 GPU." if machine.colab else "")
 

@@ -168,7 +168,7 @@ def _driver() -> tuple[str | None, tuple[str, ...]]:
 
 def _sandbox(facts: Mapping[str, Any]) -> dict[str, Any]:
     """The sandbox's isolation and its gaps, or why it does not start; nothing where it cannot run anyway."""
-    if facts.get("torch_error") or (platform.system() == "Linux" and facts.get("triton_error")):
+    if facts.get("torch_error") or (facts.get("triton") and facts.get("triton_error")):
         return {}
     try:
         from checker.sandbox import Sandbox

@@ -60,6 +60,12 @@ def test_what_one_gpu_lacks_is_said_to_be_its_own(compiled: Compiled) -> None:
     assert compiled("fp8", 90).ok
 
 
+def test_amd_s_gpus_have_64_kib_of_shared_memory(compiled: Compiled) -> None:
+    result = compiled("shared_big", 942)
+    assert (result.kind, result.line) == ("shared_memory", compiled("shared_big", 90).line)
+    assert "128 KiB of tiles in shared memory (LDS), and MI300X (gfx942) has 64 KiB" in result.message
+
+
 def test_words_nobody_has_seen_end_as_unknown_with_tritons_last_line(tmp_path: Path) -> None:
     kernel = loaded(tmp_path, BROKEN["brk"].source)
     request = CompileRequest(80, SIGNATURE, {"B": 16})

@@ -131,6 +131,25 @@ def test_a_kernel_that_one_gpu_refuses_passes_with_a_warning(tmp_path):
             assert name not in gate(verdict).message
 
 
+def test_amd_s_gpus_are_tried_on_request_and_never_decide(tmp_path):
+    asked = Refusing(tmp_path)
+    assert gate(judge(ROW, solution("row_softmax"), asked, amd=True)).message.startswith(
+        "Compiles for A100, MI300X and RX 7900. "
+    )
+    assert [request.capability for request in in_full(asked.requests)] == [80, 942, 1100]
+    verdict = judge(ROW, solution("row_softmax"), Refusing(tmp_path, lambda r: r.capability == 942), amd=True)
+    assert verdict.passed
+    assert gate(verdict).message.startswith("Compiles for A100 and RX 7900. ")
+    assert [w.message for w in gate(verdict).warnings] == [
+        "It does not compile for the MI300X (line 17): no such thing"
+    ]
+
+
+def test_the_real_compiler_makes_amd_s_machine_code(compiling_runner):
+    verdict = judge(PUZZLES["vector_add"], solution("vector_add"), compiling_runner, amd=True)
+    assert gate(verdict).message.startswith("Compiles for A100, MI300X and RX 7900. ")
+
+
 def test_a_compiler_without_an_answer_is_an_infra_error(runner):
     runner.compile = lambda kernel, requests, *, aside=False: iter(())
     assert judge(ROW, solution("row_softmax"), runner).status == "infra_error"

@@ -80,7 +80,13 @@ FINDINGS: dict[str, tuple[Machine, str, str, list[str], str]] = {
         ["NVIDIA L4 is present", "driver version is insufficient"],
         "nvidia-smi",
     ),
-    "no triton": (replace(LAPTOP, triton=None), "triton", "problem", [], INSTALL),
+    "no triton": (
+        replace(LAPTOP, triton=None),
+        "triton",
+        "warning",
+        ["simulator runs", "no machine code"],
+        INSTALL,
+    ),
     "Triton 3.5": (replace(LAPTOP, triton="3.5.1"), "triton", "problem", ["too old"], INSTALL),
     "Triton 3.6": (replace(LAPTOP, triton="3.6.0"), "triton", "ok", [], ""),
     "Triton 3.7": (replace(LAPTOP, triton="3.7.1"), "triton", "ok", [], ""),
@@ -178,6 +184,11 @@ def test_every_finding_has_its_message_and_the_command_that_fixes_it(case: str) 
 )
 def test_the_summary_says_how_much_works(machine: Machine, summary: str) -> None:
     assert examine(machine).summary.startswith(summary)
+
+
+def test_xray_is_promised_only_where_there_is_a_compiler() -> None:
+    for triton in ("3.7.1", None):
+        assert ("`xray`" in finding(replace(LAPTOP, triton=triton), "GPU").message) == bool(triton)
 
 
 def test_without_a_gpu_no_c_compiler_is_needed() -> None:
