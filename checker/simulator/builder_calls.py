@@ -6,8 +6,9 @@ leads to the same primitives for one pair of types, and the front end takes far 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -31,39 +32,53 @@ class _Slot:
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """One primitive, with slots in place of handles; a sequence that contains slots is a `_Sequence`."""
+    """One primitive, with slots in place of handles; a sequence that contains slots is a `_Sequence`. `results` are slots, too."""
 
     method: str
     arguments: tuple[Any, ...]
+    results: tuple[_Slot, ...]
+    is_tuple: bool
 
 
 class _Sequence(tuple[Any, ...]):
     """A sequence of arguments that contains slots."""
 
 
-BuilderCalls = tuple[_Call, ...]
-"""The primitives of one operation."""
+Replay = Callable[[Any, Sequence[Handle]], Any]
+"""Makes the builder calls of one operation, on a builder and for these operands, and returns what the operation does."""
 
 
-def replay(calls: BuilderCalls, builder: Any, operands: Sequence[Handle]) -> list[Any]:
-    """Make the calls for these operands. Returns the operands followed by the results, as `filled` needs them."""
-    handles: list[Any] = list(operands)
-    for call in calls:
-        result = getattr(builder, call.method)(*[filled(part, handles) for part in call.arguments])
-        if type(result) is tuple:
-            handles.extend(result)
-        else:
-            handles.append(result)
-    return handles
+class _Text:
+    """The text of a replay. Constants have names in it, so that operations which differ in nothing else share their code."""
+
+    def __init__(self) -> None:
+        self.constants: list[Any] = []
+
+    def constant(self, value: Any) -> str:
+        self.constants.append(value)
+        return f"c{len(self.constants) - 1}"
+
+    def part(self, part: Any) -> str:
+        if type(part) is _Slot:
+            return f"h{part.number}"
+        if type(part) is _Sequence:
+            return f"[{', '.join(map(self.part, part))}]"
+        return self.constant(part)
+
+    def call(self, call: _Call) -> str:
+        names = "".join(f"{self.part(slot)}, " for slot in call.results)
+        left = names if call.is_tuple else names.rstrip(", ")
+        right = f"builder.{call.method}({', '.join(map(self.part, call.arguments))})"
+        return f"{left} = {right}" if left else right
 
 
-def filled(part: Any, handles: Sequence[Any]) -> Any:
-    """An argument or a result of a recorded call, with handles in place of slots."""
-    if type(part) is _Slot:
-        return handles[part.number]
-    if type(part) is _Sequence:
-        return [filled(inner, handles) for inner in part]
-    return part
+@lru_cache(maxsize=1024)
+def _maker(body: str, constants: int) -> Callable[..., Replay]:
+    names = ", ".join(f"c{i}" for i in range(constants))
+    scope: dict[str, Any] = {}
+    exec(f"def make(new, kind, {names}):\n def replay(builder, operands):\n  {body}\n return replay", scope)
+    make: Callable[..., Replay] = scope["make"]
+    return make
 
 
 class Recording:
@@ -71,7 +86,7 @@ class Recording:
 
     def __init__(self, builder: Any, operands: Sequence[Handle]) -> None:
         self._builder = builder
-        self._handles: list[Any] = list(operands)
+        self._operands = self._handles = len(operands)
         self._parts: dict[int, Any] = {id(handle): _Slot(number) for number, handle in enumerate(operands)}
         self._calls: list[_Call] = []
         self._complete = True
@@ -93,14 +108,24 @@ class Recording:
 
         return primitive
 
-    def finished(self) -> BuilderCalls:
-        """All calls. Raises NotRecorded if one of them cannot be replayed."""
+    def replay(self, kind: type, results: Sequence[Mapping[str, Any]]) -> Replay:
+        """Makes all calls again, and returns objects of this kind with these attributes: several as a tuple, none as None.
+
+        Raises NotRecorded if a call cannot be made again.
+        """
         if not self._complete:
             raise NotRecorded
-        return tuple(self._calls)
+        text = _Text()
+        lines = [f"{', '.join(f'h{i}' for i in range(self._operands))}, = operands"] if self._operands else []
+        lines += map(text.call, self._calls)
+        for i, attributes in enumerate(results):
+            lines.append(f"t{i} = new(kind)")
+            lines += [f"t{i}.{name} = {text.part(self.part(value))}" for name, value in attributes.items()]
+        lines.append(f"return {', '.join(f't{i}' for i in range(len(results))) or None}")
+        return _maker("; ".join(lines), len(text.constants))(object.__new__, kind, *text.constants)
 
     def part(self, value: Any) -> Any:
-        """The part that `filled` turns back into `value`. Raises NotRecorded for an unknown handle."""
+        """What stands for `value` in a call. Raises NotRecorded for an unknown handle."""
         if isinstance(value, Handle):
             if id(value) not in self._parts:
                 raise NotRecorded
@@ -117,8 +142,11 @@ class Recording:
                     result.data.flags.writeable = False
                 self._parts[id(result)] = result
             return
-        self._calls.append(_Call(name, parts))
-        for one in result if type(result) is tuple else (result,):
+        is_tuple = type(result) is tuple
+        slots = []
+        for one in result if is_tuple else (result,):
+            slots.append(_Slot(self._handles))
+            self._handles += 1
             if isinstance(one, Handle):
-                self._parts[id(one)] = _Slot(len(self._handles))
-            self._handles.append(one)
+                self._parts[id(one)] = slots[-1]
+        self._calls.append(_Call(name, parts, tuple(slots), is_tuple))

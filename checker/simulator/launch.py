@@ -36,6 +36,7 @@ from checker.simulator.triton_internals import (
     function_of,
     is_descriptor,
     number_argument,
+    parameters_of,
     pointer_argument,
     stacked_numbers,
 )
@@ -181,7 +182,7 @@ def arguments_of(
 
     `add` takes the tensors of one parameter. If there are several launches, `of_program` has the launch of each program.
     """
-    parameters = inspect.signature(function_of(kernel)).parameters
+    parameters = parameters_of(function_of(kernel))
     given = [{**launch.arguments, **launch.meta} for launch in launches]
     unknown = [n for n in given[0] if n not in parameters]
     if unknown:
