@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import threading
+import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -32,10 +33,10 @@ def combined_kernel(
     puzzle, kernel = wrong[0].puzzle, wrong[0].source.kernel
     modules = [renamed(m.source, f"m{i}_") for i, m in enumerate(wrong)]
     passed = ", ".join(f"{name}={name}" for name in parameters)
-    branches = "".join(f"    if {WHICH} == {i}:\n        m{i}_{kernel}({passed})\n" for i in range(len(wrong)))
+    one = f"({''.join(f'm{i}_{kernel}, ' for i in range(len(wrong)))})[{WHICH}]"
     signature = ", ".join(f"{name}: tl.constexpr" if name in constexprs else name for name in (*parameters, WHICH))
     text = "import triton\nimport triton.language as tl\n\n" + "\n\n".join(modules)
-    text += f"\n\n\n@triton.jit\ndef {kernel}({signature}):\n{branches}"
+    text += f"\n\n\n@triton.jit\ndef {kernel}({signature}):\n    {one}({passed})\n"
     return KernelSource(puzzle, kernel, text, (Piece(1, text.count("\n"), f"misconceptions/{puzzle}", 1),))
 
 
@@ -70,6 +71,8 @@ class BankRuns:
     def __init__(self, puzzle: Puzzle) -> None:
         self.puzzle = puzzle
         self._behaviours: LRUCache[tuple[str, Case, str], Behaviour] = LRUCache(MOST_REMEMBERED)
+        self._hold_all: weakref.WeakSet[Runner] = weakref.WeakSet()
+        """Runners that have loaded the whole bank."""
         self._lock = threading.Lock()
 
     def remembered(self, misconception: Misconception, prepared: Prepared) -> Behaviour | None:
@@ -96,11 +99,13 @@ class BankRuns:
     def run(self, runner: Runner, tasks: Sequence[Task]) -> Iterator[Outcome]:
         """One outcome per task, in order. A kernel that does not run to its end does not stop the next.
 
-        The combined kernel has these parts, or the whole bank, which a runner loads once for a verdict.
+        The combined kernel has these parts, or the whole bank if that is worth it or the runner has loaded it already.
         """
         parts = tuple(dict.fromkeys(m for m, _ in tasks))
         whole = bank(self.puzzle.name)
-        wrong = whole if len(parts) > FEW_PARTS and set(parts) <= set(whole) else parts
+        if set(parts) <= set(whole) and len(parts) > FEW_PARTS:
+            self._hold_all.add(runner)
+        wrong = whole if set(parts) <= set(whole) and runner in self._hold_all else parts
         number = {m.name: i for i, m in enumerate(wrong)}
 
         def run(left: Sequence[Task]) -> Iterator[Outcome]:

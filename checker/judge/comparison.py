@@ -59,24 +59,32 @@ def compare(puzzle: Puzzle, prepared: Prepared, after: Mapping[str, torch.Tensor
     worst, mismatch = 0.0, None
     for output in prepared.launch.outputs:
         got = after[output]
-        largest = _largest_error(puzzle, prepared, output, got)
+        largest, error = _largest_error(puzzle, prepared, output, got)
         worst = max(worst, largest)
         if mismatch is None and largest > 1:
-            error = error_against(puzzle, prepared.case, output, got, prepared.expected[output])
+            if error is None:
+                error = error_against(puzzle, prepared.case, output, got, prepared.expected[output])
             mismatch = _mismatch(prepared, output, got, error, trace)
     return Comparison(worst, mismatch)
 
 
-def _largest_error(puzzle: Puzzle, prepared: Prepared, output: str, got: torch.Tensor) -> float:
-    """The largest error that `error_against` gives, 0 without elements. In pieces, because a dozen tensors as large as the output
-    could fill the memory."""
+def _largest_error(
+    puzzle: Puzzle, prepared: Prepared, output: str, got: torch.Tensor
+) -> tuple[float, torch.Tensor | None]:
+    """The largest error that `error_against` gives, 0 without elements, and all errors if they are few.
+
+    Many are computed in pieces, because a dozen tensors as large as the output could fill the memory.
+    """
     expected = prepared.expected[output].expand(got.shape)
     scale = _scale(puzzle, prepared.case, output, expected)
+    if 0 < got.numel() <= PIECE:
+        error = _error(puzzle, prepared.case, output, got, expected, scale)
+        return float(error.max()), error
     largest = 0.0
     for piece in _pieces(tuple(got.shape)):
         error = _error(puzzle, prepared.case, output, got[piece], expected[piece], scale[piece])
         largest = max(largest, float(error.max()))
-    return largest
+    return largest, None
 
 
 def _pieces(shape: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:

@@ -141,9 +141,12 @@ def _same_values(
     """
     if not torch.equal(mine.stored[name], wrong.stored[name]):
         return False
-    a, b = mine.values[name].double(), wrong.values[name].double()
     errors = [mine.errors[name], wrong.errors[name]]
     largest, least = torch.maximum(*errors), torch.minimum(*errors)
+    right = largest <= 1
+    if right.all():
+        return True
+    a, b = mine.values[name].double(), wrong.values[name].double()
     between = error_against(puzzle, learner.case, name, a, b)
     near = between <= (largest / 4).clamp(0.25, 2).maximum((largest / 50).nan_to_num(posinf=0.0))
     if mine.undefined and wrong.undefined:
@@ -155,7 +158,7 @@ def _same_values(
         near |= close & (least > 0.25)  # if one of them is right, rounding does not explain the other
     if noise:
         near |= ((a - b).abs() <= noise * scale) & _noisy_alike(errors)
-    return bool((near | (largest <= 1))[mine.stored[name]].all())
+    return bool((near | right)[mine.stored[name]].all())
 
 
 def _noisy_alike(errors: list[torch.Tensor]) -> bool:
