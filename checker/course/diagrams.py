@@ -275,6 +275,32 @@ def linear(
     )
 
 
+def decayed() -> Diagram:
+    """As `linear` with weights, without features and their sums; the logarithms of the decays stand beside the output."""
+    plain = linear(weights=True)
+    assert plain.state is not None and plain.square is not None
+    tensors = {name: drawn for name, drawn in plain.tensors.items() if name not in ("z0_ptr", "z_ptr")}
+    names = plain.square.tile
+    return replace(
+        plain,
+        tensors={**tensors, "g_ptr": Drawn(("query",), ("query", ""))},
+        square=replace(
+            plain.square,
+            lens=(Enlarged(("gap",), signed=True), Enlarged(names, sign="→ exp, · scores →", signed=True)),
+            made="{tile} = q[{rows}] · k[{columns}]ᵀ, each decayed, on chip",
+        ),
+        state=replace(
+            plain.state,
+            sums=(),
+            start=("s0_ptr",),
+            end=("s_ptr",),
+            adds="what is left of it + k{added}ᵀ · v{added}, decayed",
+            reads="q{queries}, decayed, · {state}",
+            title="{state}: KᵀV, decayed",
+        ),
+    )
+
+
 PREFIX = Diagram(
     {
         "x_ptr": Drawn(("chunk", "size"), ("chunk", "size")),

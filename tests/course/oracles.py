@@ -79,6 +79,20 @@ def causal_linear_attention_parallel(case: Case, x: Tensors) -> Tensors:
     return causal_linear_attention(case, x | {"s0": x["s"][:, :, 0], "z0": x["z"][:, :, 0]})
 
 
+def decay_linear_attention(case: Case, x: Tensors) -> Tensors:
+    """All weights written out: product by product, what is left of each token, and of the start, when a later one comes."""
+    alpha = x["g"].exp()
+    left = torch.ones(*alpha.shape[:2], 1, dtype=torch.float64)
+    rows = [left]
+    for i in range(alpha.shape[-1]):
+        left = torch.cat((alpha[:, :, i, None] * left, torch.ones_like(left[..., :1])), dim=-1)
+        rows.append(left)
+    left = torch.stack([torch.nn.functional.pad(row, (0, len(rows) - row.shape[-1])) for row in rows[1:]], dim=-2)
+    q, k, v = x["q"], x["k"], x["v"]
+    o = (q @ k.mT * left[..., 1:]) @ v + left[..., :1] * (q @ x["s0"])
+    return {"o": o, "s": left[..., -1:, :1] * x["s0"] + (k * left[..., -1, 1:, None]).mT @ v}
+
+
 ORACLES: dict[str, Callable[[Case, Tensors], Tensors]] = {
     "vector_add": lambda case, x: {"z": x["x"] + x["y"]},
     "tile_copy": lambda case, x: {"y": x["x"] + 0.0},
@@ -96,6 +110,7 @@ ORACLES: dict[str, Callable[[Case, Tensors], Tensors]] = {
     "linear_chunk_states": linear_chunk_states,
     "linear_state_prefix": linear_state_prefix,
     "causal_linear_attention_parallel": causal_linear_attention_parallel,
+    "decay_linear_attention_chunked": decay_linear_attention,
 }
 
 
