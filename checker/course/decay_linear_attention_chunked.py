@@ -49,7 +49,8 @@ def from_row(row: Row) -> Case:
 def allowed(row: Row) -> bool:
     """Few iterations, enough tokens for what a family is for, and numbers that the dtype can hold."""
     n, (chunk, block), family = sizes(row), row["tile"], row["family"]
-    if family is values.halfway and row["dtype"] != "float32" or family is values.large and row["dtype"] != "float16":
+    needs = {values.halfway: "float32", values.large: "float16"}
+    if row["dtype"] != needs.get(family, row["dtype"]):
         return False
     if row["remainder"] in ("short", "alone", *range(16)) and family in (values.mixed, values.strong, values.large):
         return False
@@ -128,6 +129,7 @@ PUZZLE = puzzle(
         B  H  N       D    D_V  CHUNK  BLOCK_V  values      dtype     layout  flags  on   why
         1  1  1043    16   16   16     16       many_small  float16   -       -      -    a state in 16 bits; too many chunks to unroll
         1  1  401     16   16   16     16       many_small  bfloat16  padded
+        1  2  20      16   16   16     16       large       -         -       -      -    a state that float16 cannot hold
         2  3  1031    64   80   32     32       growing     -         padded  -      gpu
         1  2  4099    64   64   64     64       mixed       bfloat16  -       PAST   gpu
         2  8  1024    128  128  64     64       fixed       bfloat16  -       -      gpu
@@ -135,9 +137,7 @@ PUZZLE = puzzle(
         families=values.FAMILIES,
     ),
     film=FilmSpec(
-        case=Case(
-            {"B": 1, "H": 1, "N": 48, "D": 16, "D_V": 16}, {"CHUNK": 16, "BLOCK_V": 16}, family=values.mixed
-        ),
+        case=Case({"B": 1, "H": 1, "N": 48, "D": 16, "D_V": 16}, {"CHUNK": 16, "BLOCK_V": 16}, family=values.mixed),
         diagram=diagram(),
         state={"state": "state", "b": "sum of log decays", "b_end": "of the whole chunk"},
         choices={"N": (32, 48, 56), "D_V": (16, 24), "CHUNK": (16, 32)},

@@ -278,7 +278,8 @@ def linear(
 def decayed() -> Diagram:
     """As `linear` with weights, without features and their sums; the logarithms of the decays stand beside the output."""
     plain = linear(weights=True)
-    assert plain.state is not None and plain.square is not None
+    assert plain.state is not None
+    assert plain.square is not None
     tensors = {name: drawn for name, drawn in plain.tensors.items() if name not in ("z0_ptr", "z_ptr")}
     names = plain.square.tile
     return replace(

@@ -132,7 +132,9 @@ def resets(x: Tokens, case: Case) -> Tokens:
     return x
 
 
-@family("numbers halfway between two that bfloat16 can hold, and nothing forgotten", "numbers between those of bfloat16")
+@family(
+    "numbers halfway between two that bfloat16 can hold, and nothing forgotten", "numbers between those of bfloat16"
+)
 def halfway(x: Tokens, case: Case) -> Tokens:
     """Exact in TF32, and bfloat16 rounds all of them down by as much as it can."""
     for part in (x.q, x.k, x.v):
