@@ -281,13 +281,12 @@ def decayed() -> Diagram:
     assert plain.state is not None
     assert plain.square is not None
     tensors = {name: drawn for name, drawn in plain.tensors.items() if name not in ("z0_ptr", "z_ptr")}
-    names = plain.square.tile
     return replace(
         plain,
         tensors={**tensors, "g_ptr": Drawn(("query",), ("query", ""))},
         square=replace(
             plain.square,
-            lens=(Enlarged(("gap",), signed=True), Enlarged(names, sign="→ exp, · scores →", signed=True)),
+            lens=(Enlarged(plain.square.tile, signed=True),),
             made="{tile} = q[{rows}] · k[{columns}]ᵀ, each decayed, on chip",
         ),
         state=replace(
@@ -297,7 +296,7 @@ def decayed() -> Diagram:
             end=("s_ptr",),
             adds="what is left of it + k{added}ᵀ · v{added}, decayed",
             reads="q{queries}, decayed, · {state}",
-            title="{state}: KᵀV, decayed",
+            title="{state}: KᵀV",
         ),
     )
 
