@@ -13,7 +13,7 @@ from checker.verbs.progress_file import Progress, Record
 from checker.view import display
 from checker.view.panel import Cell, Panel
 
-HEADS = ("puzzle", "notebook", "status", "attempts", "hints", "bytes moved", "first passed")
+HEADS = ("puzzle", "notebook", "status", "attempts", "hints")
 MOST_MISTAKES = 8
 MOST_QUESTIONS = 3
 
@@ -79,10 +79,8 @@ def _row(puzzle: Puzzle, record: Record) -> list[Cell]:
         shown = Cell("· not started", "soft")
     return [
         Cell(puzzle.name),
-        Cell(puzzle.notebook, "soft"),
+        Cell(puzzle.notebook.partition("_")[0], "soft"),
         shown,
         Cell(str(record.attempts or ""), number=True),
         Cell(str(record.hints or ""), number=True),
-        Cell(f"{record.best_traffic.moved:,}" if record.best_traffic else "", number=True),
-        Cell((record.first_passed or "")[:10], "soft"),
     ]

@@ -14,10 +14,12 @@ import pytest
 
 import checker
 from checker import workspace
+from checker.course import LADDER
 from checker.judge.verdict import Diagnosis, GateResult, Status, Verdict
 from checker.simulator.trace import Traffic as Moved
 from checker.verbs import progress_file
 from checker.verbs.progress_file import BestTraffic, Record
+from checker.view.panel import Panel
 from checker.workspace import Workspace
 
 KERNEL = "import triton\n\n@triton.jit\ndef row_softmax_kernel():\n    pass\n"
@@ -179,3 +181,21 @@ class TestWorkspace:
             workspace.locked(tmp_path / "x", patience=0.05),
         ):
             pytest.fail("the lock was given twice")
+
+
+def test_the_table_fits_into_a_narrow_notebook(
+    space: Workspace, shown: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A window of 1000 pixels leaves about 70 characters beside the list of files."""
+    for puzzle in LADDER:
+        progress_file.update(
+            space,
+            puzzle.name,
+            lambda record: replace(record, attempts=12, hints=3, first_passed="2026-01-01", status="passed"),
+        )
+    panels: list[Panel] = []
+    monkeypatch.setattr(Panel, "show", lambda panel: panels.append(panel))
+    checker.progress()
+    (panel,) = panels
+    columns = zip(panel.heads, *([cell.text for cell in row] for row in panel.rows), strict=True)
+    assert sum(max(len(text) for text in column) + 1 for column in columns) <= 70
