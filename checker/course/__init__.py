@@ -10,6 +10,7 @@ ORDER = (
     *("vector_add", "row_softmax", "chunked_softmax", "online_softmax", "merge_softmax_stats"),
     *("tile_copy", "tiled_softmax"),
     *("score_tile", "flash_attention", "flash_attention_v1", "flash_attention_heads"),
+    "flash_attention_window",
     *("softmax_backward", "attention_delta", "attention_dkdv", "attention_dq"),
     *("linear_attention", "causal_linear_attention", "causal_linear_attention_chunked"),
     *("linear_chunk_states", "linear_state_prefix", "causal_linear_attention_parallel"),

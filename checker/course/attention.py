@@ -109,6 +109,8 @@ Visible = Callable[[Case, Tensors, tuple[int, ...]], torch.Tensor]
 """From a case, its tensors and the index of a head: [N_Q, N_KV], True where a query may attend to a key."""
 KeyHead = Callable[[Case, tuple[int, ...]], tuple[int, ...]]
 """From a case and the index of a query head: the index of the key head it reads."""
+Sink = Callable[[Tensors, tuple[int, ...]], torch.Tensor]
+"""From the tensors and the index of a query head: the score of a key without a value that all its queries see."""
 
 
 def running(
@@ -116,10 +118,11 @@ def running(
     key_head: KeyHead = lambda case, at: at,
     names: tuple[str, str] = ("m_i", "l_i"),
     in_memory: bool = False,
+    sink: Sink | None = None,
 ) -> RunningState:
     """Maximum and sum of every query over the visible keys seen so far, in the variables called `names`.
 
-    `in_memory` is that of `RunningState`.
+    `in_memory` is that of `RunningState`. A kernel may count a `sink` from the start, or at the end.
     """
 
     def exact(case: Case, tensors: Tensors, seen: torch.Tensor, at: tuple[int, ...]) -> tuple[ExactState, ...]:
@@ -127,11 +130,15 @@ def running(
         rows = (seen > 0).any(dim=-1)
         attended = seen > 0 if visible is None else (seen > 0) & visible(case, tensors, at)
         s = ((q[rows] @ k.T) * scale_of(case)).masked_fill(~attended[rows], -torch.inf)
-        highest = s.amax(dim=-1)
-        m, l = (torch.full((q.shape[0],), torch.nan, dtype=torch.float64) for _ in "ml")
-        m[rows] = highest.masked_fill(highest == -torch.inf, torch.nan)
-        l[rows] = torch.exp(s - m[rows, None]).sum(dim=-1)
-        return (honest_forms(names, m, l),)
+        ways = [s] if sink is None else [torch.cat([s, sink(tensors, at).expand(len(s), 1)], dim=-1), s]
+        states = []
+        for scores in ways:
+            highest = scores.amax(dim=-1)
+            m, l = (torch.full((q.shape[0],), torch.nan, dtype=torch.float64) for _ in "ml")
+            m[rows] = highest.masked_fill(highest == -torch.inf, torch.nan)
+            l[rows] = torch.exp(scores - m[rows, None]).sum(dim=-1)
+            states.append(honest_forms(names, m, l))
+        return tuple(states)
 
     update = None if in_memory else ONLINE_ATTENTION
     return RunningState("k_ptr", "q_ptr", names, exact, tolerance=5e-3, in_memory=in_memory, update=update)

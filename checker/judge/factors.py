@@ -28,6 +28,7 @@ SIZES: dict[str, str] = {
     "N_KV": "keys",
     "H_Q": "query heads",
     "H_KV": "key heads",
+    "WINDOW": "keys in a window",
     "D_V": "features of a value",
 }
 """What a size counts, for symbols that mean the same in every puzzle."""
@@ -38,6 +39,7 @@ FLAGS: dict[str, tuple[str, str]] = {
     "TINY_Q": ("with tiny queries and huge keys", "with queries and keys of one magnitude"),
     "TINY_K": ("with tiny keys and huge queries", "with queries and keys of one magnitude"),
     "POWER": ("with values near the ends of their type", "with ordinary values"),
+    "SINKS": ("with sinks", "without sinks"),
     "RAGGED": ("with keys padded to a length for each batch", "with all keys of every batch"),
 }
 """The words for a flag that is on and for the same flag off, where its name is not enough."""

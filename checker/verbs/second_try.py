@@ -19,7 +19,7 @@ def due(saved: Progress) -> list[tuple[str, str]]:
 
     They were answered wrong, never right since, and the next puzzle is two notebooks after them, or there is none.
     """
-    order = sorted({puzzle.notebook for puzzle in LADDER})
+    order = list(dict.fromkeys(puzzle.notebook for puzzle in LADDER))
     ahead = next((puzzle.notebook for puzzle in LADDER if not saved.of(puzzle.name).passed), None)
     reached = len(order) + LATER if ahead is None else order.index(ahead)
     missed = {name for name, prediction in saved.predictions.items() if not prediction.right and not prediction.later}

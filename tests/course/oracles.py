@@ -32,6 +32,20 @@ def attention(case: Case, x: Tensors) -> Tensors:
     return {"o": torch.where(seen.any(-1)[..., None], o, 0.0), "lse": torch.logsumexp(s, -1), "m": m, "l": l}
 
 
+def attention_window(case: Case, x: Tensors) -> Tensors:
+    """One batch after another, with its keys alone and the sink as the first score; the window is a band of the matrix."""
+    q, k, v, _ = _expanded(case, x)
+    outputs, sums = [], []
+    for batch, length in enumerate(x["key_lengths"].tolist()):
+        last = length - q.shape[-2]
+        band = torch.ones(q.shape[-2], length).tril(last).triu(last - case.sizes["WINDOW"] + 1)
+        s = q[batch] @ k[batch, :, :length].mT * _scale(case) + band.log()
+        scores = torch.cat([x["sinks"][:, None, None].expand(*s.shape[:-1], 1), s], -1)
+        outputs.append(torch.softmax(scores, -1).nan_to_num(0.0)[..., 1:] @ v[batch, :, :length])
+        sums.append(torch.logsumexp(scores, -1))
+    return {"o": torch.stack(outputs), "lse": torch.stack(sums)}
+
+
 def attention_gradients(case: Case, x: Tensors) -> Tensors:
     """By automatic differentiation. The log-sum-exp and Δ are computed anew, so the given ones are checked too."""
     x = {name: tensor.clone().requires_grad_() if name in "qkv" else tensor for name, tensor in x.items()}
@@ -102,6 +116,7 @@ ORACLES: dict[str, Callable[[Case, Tensors], Tensors]] = {
     **dict.fromkeys(
         ("flash_attention", "flash_attention_v1", "flash_attention_heads", "flash_attention_fast"), attention
     ),
+    "flash_attention_window": attention_window,
     "softmax_backward": lambda case, x: {"dx": torch._softmax_backward_data(x["dy"], x["y"], -1, torch.float64)},
     "attention_delta": lambda case, x: {"delta": torch.einsum("...d,...d->...", x["o"], x["do"])},
     **dict.fromkeys(("attention_dkdv", "attention_dq"), attention_gradients),
