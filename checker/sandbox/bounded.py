@@ -16,7 +16,7 @@ from checker.simulator.trace import SimulateOptions
 from checker.submission.kernel import KernelSource
 
 
-@dataclass
+@dataclass(eq=False)  # a runner is itself, whatever it holds
 class Bounded:
     """A runner with `seconds` for one session: after that, or once `stopped` is set, every call ends as ``timeout``."""
 
