@@ -95,6 +95,11 @@ def solution(name: str) -> str:
     return (site.ROOT / "solutions" / f"{name}.py").read_text("utf-8")
 
 
+ENDLESS = solution("vector_add").replace(
+    "    pid = tl.program_id", "    n = 0\n    while n >= 0:\n        n = n + 1\n    pid = tl.program_id"
+)
+
+
 @pytest.mark.parametrize("name", site.LIVE)
 def test_a_right_kernel_passes_and_has_a_film(page: Page, name: str) -> None:
     cell = Cell(page, name)
@@ -122,11 +127,21 @@ def test_text_that_python_cannot_read_gets_a_sentence(page: Page) -> None:
 
 def test_a_new_worker_ends_an_endless_loop(page: Page) -> None:
     cell = Cell(page, "vector_add")
-    cell.check(
-        solution("vector_add").replace(
-            "    pid = tl.program_id", "    n = 0\n    while n >= 0:\n        n = n + 1\n    pid = tl.program_id"
-        )
-    )
+    cell.check(ENDLESS)
     cell.expect_status("Stopped: the kernel was still running")
+    cell.check(solution("vector_add"))
+    cell.expect("card", "Vector addition passed")
+
+
+def test_without_a_network_a_page_plays_the_films_it_came_with(page: Page) -> None:
+    cell = Cell(page, "vector_add")
+    cell.check(solution("vector_add"))
+    cell.expect("film", "Watch it and share it")
+    page.context.set_offline(True)
+    cell.check(ENDLESS)
+    cell.expect_status("Stopped: the kernel was still running")
+    cell.expect_status("Python could not start, so nothing can be checked. There is no network")
+    expect(page.locator("[data-puzzle=vector_add]")).to_contain_text("the film of the solution")
+    page.context.set_offline(False)
     cell.check(solution("vector_add"))
     cell.expect("card", "Vector addition passed")

@@ -5,19 +5,25 @@ const cells = [...document.querySelectorAll("section.live")];
 if (!cells.length) return;
 // milliseconds until the card, and from there until the film: finding out why a kernel is wrong takes the longest
 const LIMIT = 20_000, LONGER = 120_000;
+const SLOW = 30_000;  // until the page says that Python is still loading
+const given = new Map(cells.map((cell) => [cell, cell.querySelector(".film")]));  // films of the course's solutions
 const base = new URL(".", document.currentScript.src).href;
-let worker, ready, running, timer;
+let worker, ready, running, timer, loading;
 
-function start() {
+// `why`: what ended the worker before, to be said until this one is ready
+function start(why = "") {
   ready = false;
+  clearTimeout(loading);
+  loading = setTimeout(() => say(`${why}Python is still loading: 30 MB the first time, which needs a network. The films below play without it.`, !!why), SLOW);
   worker = new Worker(`${base}live_worker.js`, { type: "module" });
-  worker.onmessage = ({ data }) => hear(data);
-  worker.onerror = (event) => hear({ broken: event.message || "the worker did not start" });
+  worker.onmessage = ({ data }) => hear(data, why);
+  worker.onerror = (event) => hear({ broken: event.message || "the worker did not start" }, why);
 }
 
-function hear(data) {
+function hear(data, why) {
   if (data.ready) {
     ready = true;
+    clearTimeout(loading);
     return running ? send() : say("Python is ready.");
   }
   if (data.broken !== undefined) {
@@ -25,8 +31,10 @@ function hear(data) {
     if (ready) return say(`The checker could not do its work: ${data.broken.trim().split("\n").at(-1)}`, true);
     worker.terminate();
     worker = undefined;
+    clearTimeout(loading);
     console.error(data.broken);
-    return say("Python could not start here, so nothing can be checked. The films play all the same. Check tries again.", true);
+    const again = navigator.onLine ? "Check tries again." : "There is no network; once it is back, Check tries again.";
+    return say(`${why}Python could not start, so nothing can be checked. ${again} The films below play without it.`, true);
   }
   const kind = data.card !== undefined ? "card" : "film";
   show(running, kind, data[kind]);
@@ -83,9 +91,11 @@ function send() {
 
 function stop(limit) {
   worker.terminate();
+  running.querySelector(".film").replaceWith(given.get(running));
   finish();
-  say(`Stopped: the kernel was still running after ${limit / 1000} seconds. Is there a loop that never ends? Python starts anew.`, true);
-  start();
+  const why = `Stopped: the kernel was still running after ${limit / 1000} seconds. Is there a loop that never ends? `;
+  say(`${why}Python starts anew.`, true);
+  start(why);
 }
 
 function finish() {
@@ -95,9 +105,9 @@ function finish() {
 }
 
 for (const cell of cells) {
-  const text = cell.querySelector("textarea"), check = cell.querySelector(".check"), given = text.value;
-  text.value = sessionStorage.getItem(`live ${cell.dataset.puzzle}`) ?? given;
-  text.rows = given.split("\n").length + 6;
+  const text = cell.querySelector("textarea"), check = cell.querySelector(".check"), stub = text.value;
+  text.value = sessionStorage.getItem(`live ${cell.dataset.puzzle}`) ?? stub;
+  text.rows = stub.split("\n").length + 6;
   text.oninput = () => sessionStorage.setItem(`live ${cell.dataset.puzzle}`, text.value);
   text.onkeydown = (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey || event.shiftKey)) { event.preventDefault(); check.click(); }
@@ -112,7 +122,7 @@ for (const cell of cells) {
     if (!worker) start();
     say("Checking as soon as Python has started …");
   };
-  cell.querySelector(".reset").onclick = () => { text.value = given; text.oninput(); text.focus(); };
+  cell.querySelector(".reset").onclick = () => { text.value = stub; text.oninput(); text.focus(); };
 }
 say("Python starts …");
 start();
