@@ -92,6 +92,9 @@ class Primitives(Elementwise, Casts, Shapes, Dot, Libdevice, Descriptors):
             handle.taint = merge_taint((ptr.taint, offset.taint), np.shape(handle.data))
         return handle
 
+    def get_cache_policy(self, *_: Any) -> None:
+        """What Triton 3.9 asks for before each load and store. Caches change no value."""
+
     def create_load(self, ptr: Handle, *_: Any, **__: Any) -> Handle:
         return self.memory.load(ptr, None, None, self.element(ptr.type.scalar.element_ty))
 
