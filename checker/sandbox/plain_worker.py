@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from checker.sandbox import job_object
+from checker.sandbox.late_import import import_torch_sooner
 from checker.sandbox.limits import GAPS, GiB
 from checker.sandbox.protocol import (
     AnyMessage,
@@ -73,6 +74,7 @@ def main(arguments: list[str]) -> None:
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.sendall(sys.stdin.buffer.read())
     channel, folder = Conversation(sock), Path(arguments[1])
+    import_torch_sooner()
     try:
         from checker.sandbox import job
 

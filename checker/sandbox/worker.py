@@ -17,6 +17,7 @@ from pathlib import Path
 
 from checker.sandbox import isolation, linux, probe, supervisor
 from checker.sandbox.isolation import Confinement
+from checker.sandbox.late_import import import_torch_sooner
 from checker.sandbox.limits import CACHE, NAMESPACES, Limits
 from checker.sandbox.protocol import Broken, Channel, Closed, Exposed, Hidden, JobSpec, Task, WorkerReady
 from checker.submission.kernel import KernelSource
@@ -112,6 +113,7 @@ class Worker:
 def main(arguments: list[str]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     control, folder = Channel(socket.socket(fileno=int(arguments[0]))), Path(arguments[1])
+    import_torch_sooner()
     try:
         from checker.sandbox import job  # heavy, and every job has it from its fork on
 
