@@ -15,7 +15,7 @@ ORDER = (
     *("linear_attention", "causal_linear_attention", "causal_linear_attention_chunked"),
     *("linear_chunk_states", "linear_state_prefix", "causal_linear_attention_parallel"),
     "flash_attention_fast",
-    "decay_linear_attention_chunked",
+    *("decay_linear_attention_chunked", "delta_rule_recurrent"),
 )
 """The order in which the puzzles are taught. Each has a file here and a page beside it."""
 

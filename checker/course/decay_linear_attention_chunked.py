@@ -15,6 +15,7 @@ from checker.puzzle import DTYPES, NORMAL, Case, Domain, FilmSpec, Tensors
 def make(case: Case) -> Tensors:
     before = values.past(case)
     inputs = values.in_memory(values.drawn(case), case)
+    del inputs["beta_ptr"]
     return {**inputs, "o_ptr": empty(case, case.sizes["N"]), "s0_ptr": before, "s_ptr": torch.zeros_like(before)}
 
 

@@ -301,6 +301,28 @@ def decayed() -> Diagram:
     )
 
 
+def delta() -> Diagram:
+    """As `linear`, for a state that is corrected token by token: decays and strengths stand beside the keys' values."""
+    plain = linear()
+    assert plain.state is not None
+    tensors = {name: drawn for name, drawn in plain.tensors.items() if name not in ("z0_ptr", "z_ptr")}
+    beside = {name: Drawn(("query",), ("query", "")) for name in ("g_ptr", "beta_ptr")}
+    return replace(
+        plain,
+        tensors={**tensors, **beside},
+        state=replace(
+            plain.state,
+            sums=(),
+            start=("s0_ptr",),
+            end=("s_ptr",),
+            adds="what is left of it + k{added}ᵀ · beta (v{added} - k{added} · what is left)",
+            reads="q{queries} · {state}",
+            title="{state}",
+            about="A row of the state answers one feature. What it held under a key goes, and the new value comes.",
+        ),
+    )
+
+
 PREFIX = Diagram(
     {
         "x_ptr": Drawn(("chunk", "size"), ("chunk", "size")),

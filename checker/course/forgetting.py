@@ -7,6 +7,7 @@ S ← α S; S ← S + k (β (v − Sᵀ k))ᵀ; o = Sᵀ q, with α = exp(g). Wi
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -20,15 +21,46 @@ from checker.puzzle import DTYPES, NORMAL, Case, Family, Tensors
 # ------------------------------------------------------------------------------------------------------------ reference
 
 
+def states(
+    k: torch.Tensor, v: torch.Tensor, g: torch.Tensor, s0: torch.Tensor, beta: torch.Tensor | None = None
+) -> Iterator[torch.Tensor]:
+    """The state [..., D, D_V] after each token, in the type of `k`. With `beta` a token writes by the delta rule, else it is added."""
+    s, alpha = s0.to(k.dtype), g.to(k.dtype).exp()
+    for i in range(k.shape[-2]):
+        s = alpha[..., i, None, None] * s
+        u = v[..., i, None, :]
+        if beta is not None:
+            u = beta[..., i, None, None] * (u - k[..., i, None, :] @ s)
+        s = s + k[..., i, :, None] * u
+        yield s
+
+
 def recurrence(
-    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, g: torch.Tensor, s0: torch.Tensor
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    g: torch.Tensor,
+    s0: torch.Tensor,
+    beta: torch.Tensor | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """o [..., N, D_V] and the state after the last token [..., D, D_V], one token after another, in the type of `q`."""
-    s, alpha, o = s0.to(q.dtype), g.to(q.dtype).exp(), torch.empty_like(v)
-    for i in range(q.shape[-2]):
-        s = alpha[..., i, None, None] * s + k[..., i, :, None] * v[..., i, None, :]
+    """o [..., N, D_V] and the state after the last token [..., D, D_V], one token after another."""
+    o, s = torch.empty_like(v), s0
+    for i, s in enumerate(states(k, v, g, s0, beta)):
         o[..., i, :] = (q[..., i, None, :] @ s)[..., 0, :]
     return o, s
+
+
+def held(k: torch.Tensor, v: torch.Tensor, g: torch.Tensor, s0: torch.Tensor, beta: torch.Tensor) -> torch.Tensor:
+    """[..., N, D_V]: by column, the largest norm of the state so far, or a value written into it, as far as it has not decayed.
+
+    The error of a state is a fraction of it. A step of the delta rule lengthens no column whose key has a norm of 1, and no error.
+    """
+    most, out = s0.norm(dim=-2), torch.empty_like(v)
+    for i, s in enumerate(states(k, v, g, s0, beta)):
+        written = (beta[..., i, None] * v[..., i, :] * k[..., i, :].norm(dim=-1, keepdim=True)).abs()
+        most = torch.stack((g[..., i, None].exp() * most, s.norm(dim=-2), written)).amax(dim=0)
+        out[..., i, :] = most
+    return out
 
 
 # --------------------------------------------------------------------------------------------------------------- values
@@ -36,12 +68,13 @@ def recurrence(
 
 @dataclass
 class Tokens:
-    """q, k [B, H, N, D], v [B, H, N, D_V] and the logarithms of the decays g [B, H, N], in float64."""
+    """q, k [B, H, N, D], v [B, H, N, D_V], the logarithms of the decays g [B, H, N] and the strengths beta [B, H, N], in float64."""
 
     q: torch.Tensor
     k: torch.Tensor
     v: torch.Tensor
     g: torch.Tensor
+    beta: torch.Tensor
     generator: torch.Generator
 
     def chance(self) -> torch.Tensor:
@@ -49,21 +82,26 @@ class Tokens:
         return torch.rand(self.g.shape, generator=self.generator, dtype=torch.float64)
 
 
-def drawn(case: Case) -> Tokens:
-    """The case's tokens. Ordinary ones decay by up to a quarter."""
+def drawn(case: Case, unit: bool = False) -> Tokens:
+    """The case's tokens. Ordinary ones decay by up to a quarter. With `unit`, keys have a norm of 1 unless the family says otherwise."""
     b, h, n, d, d_v = (case.sizes[name] for name in ("B", "H", "N", "D", "D_V"))
     draw = generator(case)
     q, k, v = (torch.randn(b, h, n, c, generator=draw, dtype=torch.float64) for c in (d, d, d_v))
-    x = Tokens(q, k, v, torch.empty(b, h, n, dtype=torch.float64), draw)
-    x.g = -0.3 * x.chance()
+    none = torch.zeros(b, h, n, dtype=torch.float64)
+    x = Tokens(q, normalised(k) if unit else k, v, none, none.clone(), draw)
+    x.g, x.beta = -0.3 * x.chance(), x.chance()
     made: Tokens = case.family.make(x, case)
     return made
 
 
+def normalised(k: torch.Tensor) -> torch.Tensor:
+    return k / k.norm(dim=-1, keepdim=True)
+
+
 def in_memory(x: Tokens, case: Case) -> Tensors:
-    """The inputs by parameter. q, k and v are in the case's dtype and layout, with NaN in the gaps; g is float32."""
+    """The inputs by parameter. q, k and v are in the case's dtype and layout, with NaN in the gaps; g and beta are float32."""
     q, k, v = stored(x.q, case), stored(x.k, case, gap=7), stored(x.v, case, gap=9)
-    return {"q_ptr": q, "k_ptr": k, "v_ptr": v, "g_ptr": x.g.float()}
+    return {"q_ptr": q, "k_ptr": k, "v_ptr": v, "g_ptr": x.g.float(), "beta_ptr": x.beta.float()}
 
 
 def past(case: Case) -> torch.Tensor:
@@ -174,7 +212,66 @@ def blanks(x: Tokens, case: Case) -> Tokens:
     return x
 
 
+# ---------------------------------------------------------------------------------------------- values for the delta rule
+
+
+@family("few keys, which come again and again", "repeated keys", chunks=3)
+def repeated(x: Tokens, case: Case) -> Tokens:
+    """Three keys in turn, written in full and never decayed: each value replaces the one before under its key."""
+    n = x.k.shape[-2]
+    x.k = x.k[..., :3, :][..., torch.arange(n) % min(3, n), :]
+    x.g.zero_()
+    x.beta[:] = 1.0
+    return x
+
+
+@family("values that replace one another under two keys", "replaced values")
+def replacing(x: Tokens, case: Case) -> Tokens:
+    """Two keys in turn, along an axis each, and small whole numbers: easy to follow by eye."""
+    n, d = x.k.shape[-2:]
+    x.k.zero_()
+    x.k[..., torch.arange(n), torch.arange(n) % min(2, d)] = 1.0
+    x.q, x.v = x.k.clone(), (4 * x.v).round()
+    x.g.zero_()
+    x.beta[:] = 1.0
+    return x
+
+
+@family("keys that are nearly equal", "nearly equal keys", chunks=3)
+def alike(x: Tokens, case: Case) -> Tokens:
+    """Every token corrects what the one before it wrote. Nothing decays, and all of the difference is written."""
+    x.k = normalised(x.k[..., :1, :] + 0.05 * x.k)
+    x.g.zero_()
+    x.beta[:] = 1.0
+    return x
+
+
+@family("strengths of 0, 1, 2 and between, in turn", "strengths of all kinds", chunks=3)
+def strengths(x: Tokens, case: Case) -> Tokens:
+    """Nothing is written, all of the difference, twice as much, or a share."""
+    kind = (positions(x, case)[0] + torch.arange(x.g.shape[-1])) % 4
+    x.beta = torch.where(kind == 0, 0.0, torch.where(kind == 1, 1.0, torch.where(kind == 2, 2.0, x.beta)))
+    return x
+
+
+@family("keys of other lengths than 1", "keys of all lengths")
+def lengths(x: Tokens, case: Case) -> Tokens:
+    """From 0 to 1.4: with beta up to 1, no step overshoots by more than the state itself."""
+    x.k = x.k * (1.4 * x.chance())[..., None]
+    x.k[..., 1::5, :] = 0.0
+    return x
+
+
+@family("queries at right angles to every key, so that only the start answers", "queries outside the span")
+def outside(x: Tokens, case: Case) -> Tokens:
+    x.k[..., 0], x.q[..., 1:] = 0.0, 0.0
+    x.k = normalised(x.k)
+    return x
+
+
 FAMILIES = (NORMAL, growing, lasting, fixed, strong, mixed, resets, halfway, large, many_small, blanks)
+DELTA = (NORMAL, growing, repeated, replacing, alike, strengths, lengths, outside, mixed, resets, strong, fixed, blanks)
+"""The families for the delta rule."""
 
 
 def tokens(family: Family, tile: int, remainder: str | float) -> int:

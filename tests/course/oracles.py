@@ -93,18 +93,29 @@ def causal_linear_attention_parallel(case: Case, x: Tensors) -> Tensors:
     return causal_linear_attention(case, x | {"s0": x["s"][:, :, 0], "z0": x["z"][:, :, 0]})
 
 
-def decay_linear_attention(case: Case, x: Tensors) -> Tensors:
-    """All weights written out: product by product, what is left of each token, and of the start, when a later one comes."""
-    alpha = x["g"].exp()
-    left = torch.ones(*alpha.shape[:2], 1, dtype=torch.float64)
-    rows = [left]
+def _left(alpha: torch.Tensor) -> torch.Tensor:
+    """[..., N, 1 + N]: what is left when token i comes, of the start and of each token up to it, product by product; 0 for later ones."""
+    row = torch.ones_like(alpha[..., :1])
+    rows = []
     for i in range(alpha.shape[-1]):
-        left = torch.cat((alpha[:, :, i, None] * left, torch.ones_like(left[..., :1])), dim=-1)
-        rows.append(left)
-    left = torch.stack([torch.nn.functional.pad(row, (0, len(rows) - row.shape[-1])) for row in rows[1:]], dim=-2)
-    q, k, v = x["q"], x["k"], x["v"]
+        row = torch.cat((alpha[..., i, None] * row, torch.ones_like(row[..., :1])), dim=-1)
+        rows.append(row)
+    return torch.stack([torch.nn.functional.pad(row, (0, len(rows) + 1 - row.shape[-1])) for row in rows], dim=-2)
+
+
+def decay_linear_attention(case: Case, x: Tensors) -> Tensors:
+    """All weights written out."""
+    q, k, v, left = x["q"], x["k"], x["v"], _left(x["g"].exp())
     o = (q @ k.mT * left[..., 1:]) @ v + left[..., :1] * (q @ x["s0"])
     return {"o": o, "s": left[..., -1:, :1] * x["s0"] + (k * left[..., -1, 1:, None]).mT @ v}
+
+
+def delta_rule(case: Case, x: Tensors) -> Tensors:
+    """What all tokens write is the solution of one triangular system; then as with decays alone."""
+    k, beta, left = x["k"], x["beta"][..., None], _left(x["g"].exp())
+    system = torch.eye(k.shape[-2]).double() + (beta * (k @ k.mT) * left[..., 1:]).tril(-1)
+    written = torch.linalg.solve_triangular(system, beta * (x["v"] - left[..., :1] * (k @ x["s0"])), upper=False)
+    return decay_linear_attention(case, x | {"v": written})
 
 
 ORACLES: dict[str, Callable[[Case, Tensors], Tensors]] = {
@@ -126,6 +137,7 @@ ORACLES: dict[str, Callable[[Case, Tensors], Tensors]] = {
     "linear_state_prefix": linear_state_prefix,
     "causal_linear_attention_parallel": causal_linear_attention_parallel,
     "decay_linear_attention_chunked": decay_linear_attention,
+    "delta_rule_recurrent": delta_rule,
 }
 
 
