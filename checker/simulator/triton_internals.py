@@ -392,6 +392,8 @@ class Binding:
         for name, replacement in methods.items():
             yield tl.core.tensor, name, replacement
         yield tl.core.tensor, "__bool__", lambda x: _front_end_asks(sys._getframe(1)) or truth(x)
+        # a helper that gets a type as an argument asks for its `value`: where Triton compiles, it is a constexpr
+        yield tl.core.dtype, "value", property(lambda dtype: dtype)
 
     @contextlib.contextmanager
     def patched(

@@ -36,6 +36,28 @@ def control_flow(x_ptr, y_ptr, N, BLOCK: tl.constexpr):
     tl.store(y_ptr, total + max(N, 3) + min(k, 1))
 
 
+@triton.jit
+def lowest(dtype):
+    if dtype.value.is_floating():
+        low: tl.constexpr = float("-inf")
+        return low
+    return 0
+
+
+@triton.jit
+def largest(x_ptr, y_ptr, N, BLOCK: tl.constexpr):
+    offs = tl.arange(0, BLOCK)
+    tl.store(y_ptr, tl.max(tl.load(x_ptr + offs, mask=offs < N, other=lowest(x_ptr.type.element_ty)), axis=0))
+
+
+def test_a_helper_may_ask_for_the_value_of_a_type():
+    """Where Triton compiles, the type is a constexpr; FlagGems asks so."""
+    y = torch.zeros(1)
+    run(largest, (1,), ("y_ptr",), {"BLOCK": 4}, x_ptr=torch.tensor([-3.0, -2.0, -5.0]), y_ptr=y, N=3)
+    assert y.item() == -2
+    assert not hasattr(tl.float32, "value")
+
+
 def test_control_flow():
     y = torch.zeros(1, dtype=torch.int32)
     trace = run(control_flow, (1,), ("y_ptr",), {"BLOCK": 4}, x_ptr=torch.zeros(1), y_ptr=y, N=6)
