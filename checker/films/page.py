@@ -77,6 +77,7 @@ def film_html(
         verdict=prose(flaws.verdict) if flaws else "",
         wrong=next((note for note in film.notes if note.kind == WRONG), None),
         alarms=any(map(film.alarm, film.steps)),
+        silent=not any(map(film.change, film.steps)),
         scenes=scenes,
         stage=picture,
         charts=panels,

@@ -90,6 +90,7 @@ def test_the_first_frame_is_readable_without_a_script(tmp_path: Path) -> None:
         "112 B of 112 B",
     ):
         assert text in words
+    assert 'class="says"' in html
     assert html.count('<span class="current">') == 1
 
 

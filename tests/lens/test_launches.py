@@ -282,6 +282,7 @@ def test_a_film_of_any_launch(tmp_path: Path) -> None:
     assert "3 programs, 3 loads, 3 stores." in page
     assert "modified input" not in page
     assert "against the budget" not in page
+    assert 'class="says silent"' in page, "no empty band where a film of the course has a sentence"
     with pytest.raises(LaunchError, match=r"write `with film\(\):`, and the launch below it"):
         film(torch.add)
     with film(), pytest.raises(LaunchError, match=r"too large for a film\. Launch the kernel at small sizes"):
