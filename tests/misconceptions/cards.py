@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from checker.judge.factors import FLAGS
 from checker.judge.verdict import Verdict
 from checker.live.in_process import InProcess
 from checker.misconceptions import solution
@@ -62,4 +63,5 @@ def unknown_names(puzzle: Puzzle, source: KernelSource, text: str) -> set[str]:
     """The names of variables in a text that the learner can look up neither in the kernel nor in the puzzle's page and stub."""
     known = set(re.findall(r"\w+", " ".join((source.source, solution(puzzle.name), puzzle.statement))))
     short = {name.removesuffix("_ptr") for name in puzzle.parameters}
-    return set(NAME.findall(text)) - known - short - OF_TRITON
+    explained = {name for name, (on, _) in FLAGS.items() if on in text}
+    return set(NAME.findall(text)) - known - short - explained - OF_TRITON
