@@ -39,7 +39,14 @@ FOLDER = ROOT / ".site"
 HTML = FOLDER / "html"
 KEPT = FOLDER / "executed"
 CONFIG = ROOT / "docs" / "site"
-PAGES = ("docs/mutants.md", "docs/language.md", "docs/lens.md", "docs/shipped.md", "checker/misconceptions/*.md")
+PAGES = (
+    "docs/mutants.md",
+    "tools/mutants/*.md",
+    "docs/language.md",
+    "docs/lens.md",
+    "docs/shipped.md",
+    "checker/misconceptions/*.md",
+)
 """What is shown besides the notebooks. Pages keep their places in the repository, so the links between them hold."""
 LINKED = ("puzzles/*.py", "solutions/*.py", "docs/shipped/*.py")
 """Files that pages link to; a click downloads them."""

@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 
 from checker.course import LADDER
+from tools import site
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted((ROOT / "notebooks" / "src").glob("*.md"))
@@ -38,6 +39,14 @@ def test_links_lead_somewhere_and_pictures_are_described() -> None:
             assert target.exists(), (path.name, link)
         for words, link in re.findall(r"!\[(.*?)\]\(([^)\s]+)\)", prose(path)):
             assert len(words.split()) >= 5, f"{path.name}: describe {link} for readers who cannot see it"
+
+
+def test_the_site_has_every_file_that_its_pages_link_to() -> None:
+    shown = {path for pattern in (*site.PAGES, *site.LINKED) for path in ROOT.glob(pattern)}
+    shown |= {path.with_suffix(".ipynb") for path in (ROOT / "notebooks" / name for name in (p.name for p in SOURCES))}
+    for page in sorted(path for path in shown if path.suffix == ".md"):
+        local = {link.split("#")[0] for link in links(page) if not link.startswith(("https://", "#"))}
+        assert {link for link in local if (page.parent / link).resolve() not in shown} == set(), page.name
 
 
 def test_every_figure_is_used() -> None:
