@@ -41,7 +41,7 @@ KEPT = FOLDER / "executed"
 CONFIG = ROOT / "docs" / "site"
 PAGES = (
     "docs/mutants.md",
-    "tools/mutants/*.md",
+    "tools/mutants/README.md",
     "docs/language.md",
     "docs/lens.md",
     "docs/shipped.md",
