@@ -151,7 +151,9 @@ class Domain:
     - `sizes`: the values that each size may have; empty for any number from 1.
     - `related`: what holds between sizes, in words, and whether it holds for a case.
     - `tiles`: the smallest of each tile. All tiles are powers of two.
-    - `masked`: the inputs, without ``_ptr``, that may hold -inf. No input holds NaN or +inf.
+    - `masked`: the inputs, without ``_ptr``, that may hold -inf. No input holds NaN or +inf, but for those in `scratch`, which hold
+      anything where nobody wrote.
+    - `indices`: the inputs whose numbers are indices, which may be as large as any size.
     - `values`, `memory`, `accuracy`: what numbers inputs hold, how tensors lie in memory, and what an output may lose.
     - `expanded`: the inputs that may be expanded along some dimension: their stride is 0.
     """
@@ -163,6 +165,8 @@ class Domain:
     accuracy: str
     related: Mapping[str, Callable[[Case], bool]] = field(default_factory=dict)
     masked: tuple[str, ...] = ()
+    scratch: tuple[str, ...] = ()
+    indices: tuple[str, ...] = ()
     expanded: tuple[str, ...] = ()
 
 

@@ -43,7 +43,7 @@ def violations(domain: Domain, case: Case, inputs: Tensors) -> Iterator[str]:
             yield f"{name} is {tile}"
     for pointer, x in inputs.items():
         name = short(pointer)
-        if bool(x.isnan().any()) or bool((x == torch.inf).any()):
+        if name not in domain.scratch and (bool(x.isnan().any()) or bool((x == torch.inf).any())):
             yield f"{name} holds NaN or +inf"
         if name not in domain.masked and bool((x == -torch.inf).any()):
             yield f"{name} holds -inf"

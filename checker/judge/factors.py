@@ -29,6 +29,7 @@ SIZES: dict[str, str] = {
     "H_Q": "query heads",
     "H_KV": "key heads",
     "WINDOW": "keys in a window",
+    "SPLITS": "splits",
     "D_V": "features of a value",
 }
 """What a size counts, for symbols that mean the same in every puzzle."""
@@ -40,6 +41,7 @@ FLAGS: dict[str, tuple[str, str]] = {
     "TINY_K": ("with tiny keys and huge queries", "with queries and keys of one magnitude"),
     "POWER": ("with values near the ends of their type", "with ordinary values"),
     "SINKS": ("with sinks", "without sinks"),
+    "SHARED": ("with pages that several texts share", "with pages of one text each"),
     "RAGGED": ("with keys padded to a length for each batch", "with all keys of every batch"),
 }
 """The words for a flag that is on and for the same flag off, where its name is not enough."""

@@ -145,7 +145,9 @@ def huge_launches(puzzle: Puzzle, prepared: Sequence[Prepared]) -> list[Huge]:
             sizes = growth.larger(sizes, name)
         launch = growth.launch(sizes)
         assert launch is not None, near.case.name
-        launches.append(Huge(replace(near, launch=replace(near.launch, larger=_larger(near, sizes, launch))), sizes))
+        launches.append(
+            Huge(replace(near, launch=replace(near.launch, larger=_larger(puzzle, near, sizes, launch))), sizes)
+        )
     return launches
 
 
@@ -175,7 +177,7 @@ def _in_last_tile(tile: int) -> int:
     return max(1, min(3, tile - 1))
 
 
-def _larger(near: Prepared, sizes: Mapping[str, int], launch: Launch) -> Larger:
+def _larger(puzzle: Puzzle, near: Prepared, sizes: Mapping[str, int], launch: Launch) -> Larger:
     """Strides are as large as they can be while a tile's own offsets fit in 32 bits."""
     widest = max([16, *(n for n in launch.meta.values() if isinstance(n, int))])
     apart = 2**29 // widest // 16 * 16
@@ -186,4 +188,5 @@ def _larger(near: Prepared, sizes: Mapping[str, int], launch: Launch) -> Larger:
     }
     x, y, z = (*launch.grid, 1, 1)[:3]
     counts = {small: sizes[name] for name, small in sorted(near.case.sizes.items(), key=lambda s: sizes[s[0]])}
-    return Larger((x, y, z), numbers, counts)
+    indices = {f"{name}_ptr": LARGEST_SIZE - 2**20 for name in puzzle.domain.indices}
+    return Larger((x, y, z), numbers, counts, indices)

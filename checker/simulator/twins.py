@@ -301,10 +301,12 @@ class TwinMemory(Memory):
         if element.kind in "iu":
             every = np.asarray(handle.data).astype(np.int64)
             larger = every.copy()
-            for small, large in self.twins.larger.counts.items():
-                larger[every == small] = large
-            if ptr.pointer is not None and ptr.pointer.tensor is not None:
-                larger[every >= 0] += self.twins.larger.indices.get(ptr.pointer.tensor.name, 0)
+            known = ptr.pointer.tensor if ptr.pointer is not None else None
+            if known is not None and known.name in self.twins.larger.indices:
+                larger[every >= 0] += self.twins.larger.indices[known.name]
+            else:
+                for small, large in self.twins.larger.counts.items():
+                    larger[every == small] = large
             handle.twin = Twin(larger, larger.astype(element))
         return handle
 

@@ -46,6 +46,44 @@ def attention_window(case: Case, x: Tensors) -> Tensors:
     return {"o": torch.stack(outputs), "lse": torch.stack(sums)}
 
 
+def decode_attention_split(case: Case, x: Tensors) -> Tensors:
+    """Each split of each batch alone, from a slice of its keys."""
+    splits, group = case.sizes["SPLITS"], case.sizes["H_Q"] // case.sizes["H_KV"]
+    b, h_q, d = x["q"].shape
+    k, v = (x[name].repeat_interleave(group, dim=1) for name in "kv")
+    o = torch.zeros(b, h_q, splits, d, dtype=torch.float64)
+    lse = torch.full((b, h_q, splits), -torch.inf, dtype=torch.float64)
+    for batch, length in enumerate(x["key_lengths"].tolist()):
+        for split, own in enumerate(torch.arange(length).split(max(-(-length // splits), 1)) if length else ()):
+            s = torch.einsum("hd,hnd->hn", x["q"][batch], k[batch, :, own]) * _scale(case)
+            o[batch, :, split] = torch.einsum("hn,hnd->hd", torch.softmax(s, -1), v[batch, :, own])
+            lse[batch, :, split] = torch.logsumexp(s, -1)
+    return {"o_part": o, "lse_part": lse}
+
+
+def decode_attention_paged(case: Case, x: Tensors) -> Tensors:
+    """Each text's keys are put together one by one, by looking up the page of each; the rest is the same."""
+    page, longest = case.sizes["PAGE"], max(*x["key_lengths"].tolist(), 1)
+    whole = {name: torch.zeros(case.sizes["B"], case.sizes["H_KV"], longest, case.sizes["D"]).double() for name in "kv"}
+    for batch, length in enumerate(x["key_lengths"].tolist()):
+        for j in range(length):
+            at = int(x["block_table"][batch, j // page])
+            for name in "kv":
+                whole[name][batch, :, j] = x[name][at, :, j % page]
+    return decode_attention_split(case, {**x, **whole})
+
+
+def merge_attention_splits(case: Case, x: Tensors) -> Tensors:
+    """One split after another into a running pair, as in the recurrence."""
+    o, lse = torch.zeros_like(x["o_part"][:, 0]), torch.full_like(x["lse_part"][:, 0], -torch.inf)
+    for split in range(case.sizes["SPLITS"]):
+        new = torch.logaddexp(lse, x["lse_part"][:, split])
+        old, added = (torch.exp((part - new).nan_to_num(nan=-torch.inf)) for part in (lse, x["lse_part"][:, split]))
+        part = torch.where(added[:, None] > 0, x["o_part"][:, split], 0.0)
+        o, lse = old[:, None] * o + added[:, None] * part, new
+    return {"o": o, "lse": lse}
+
+
 def attention_gradients(case: Case, x: Tensors) -> Tensors:
     """By automatic differentiation. The log-sum-exp and Δ are computed anew, so the given ones are checked too."""
     x = {name: tensor.clone().requires_grad_() if name in "qkv" else tensor for name, tensor in x.items()}
@@ -128,6 +166,9 @@ ORACLES: dict[str, Callable[[Case, Tensors], Tensors]] = {
         ("flash_attention", "flash_attention_v1", "flash_attention_heads", "flash_attention_fast"), attention
     ),
     "flash_attention_window": attention_window,
+    "decode_attention_split": decode_attention_split,
+    "decode_attention_paged": decode_attention_paged,
+    "merge_attention_splits": merge_attention_splits,
     "softmax_backward": lambda case, x: {"dx": torch._softmax_backward_data(x["dy"], x["y"], -1, torch.float64)},
     "attention_delta": lambda case, x: {"delta": torch.einsum("...d,...d->...", x["o"], x["do"])},
     **dict.fromkeys(("attention_dkdv", "attention_dq"), attention_gradients),

@@ -58,7 +58,8 @@ def test_the_solution_passes_and_its_launches_are_huge(puzzle, huge, failed):
     for launch in huge(puzzle.name):
         larger = launch.near.launch.larger
         assert larger.grid[0] > 2**22 or larger.grid[1] > 2**14
-        assert max(larger.numbers.values()) > 2**22
+        strided = any(name.startswith("stride") for name in puzzle.parameters)
+        assert not strided or max(larger.numbers.values()) > 2**22
 
 
 def test_every_puzzle_with_strides_has_a_wrong_kernel_that_this_stops(failed):
