@@ -95,6 +95,8 @@ class Contract:
         pointer = self.signature.pointers[f"{name}_ptr"]
 
         def moved(times: Times) -> int:
+            if times == 0:
+                return 0
             elements = times * pointer.elements(sizes) if isinstance(times, int) else times(case)
             return elements * pointer.itemsize(case.dtype)
 

@@ -17,6 +17,8 @@ from checker.course.tensors import once_a_case
 from checker.films.diagram import Drawn
 from checker.puzzle import Case, FilmSpec, Part, Tensors
 
+PAGES = (8, 16, 32, 64)
+"""The keys that a page may have."""
 SPARE = 3
 """Pages of the cache that belong to nobody."""
 NOWHERE = (2**31 - 1, -1, 2**30, -(2**31))
@@ -48,9 +50,11 @@ def pages_of(case: Case, lengths: list[int]) -> list[list[int]]:
 def make(case: Case) -> Tensors:
     """q [B, H_Q, D], the caches [N_PAGES, H_KV, PAGE, D] in the case's layout, the parts, the lengths [B] and the table [B, MAX_PAGES].
 
-    Whatever belongs to no key is NaN.
+    Whatever belongs to no key is NaN. Raises ValueError for a page of another size than `PAGES`.
     """
     q, k, v = decode.queries_keys_values(case)
+    if case.sizes["PAGE"] not in PAGES:
+        raise ValueError(f"a page has 8, 16, 32 or 64 keys, not {case.sizes['PAGE']}")
     lengths = lengths_of(case)
     texts = pages_of(case, lengths)
     table = [[*text, *(NOWHERE[i % len(NOWHERE)] for i in range(max_pages(case) - len(text)))] for text in texts]
@@ -122,7 +126,7 @@ PUZZLE = puzzle(
     points=4,
     grid=lambda n: (n["SPLITS"], n["B"] * n["H_KV"]),
     options=lambda n: {"num_warps": 4, "num_stages": 2},
-    numbers={"scale": scale_of, "MAX_PAGES": max_pages, "N_PAGES": pages_in_cache},
+    numbers={"scale": scale_of, "MAX_PAGES": max_pages},
     reads={
         "q": decode.queries_loaded,
         "k": keys,
@@ -161,7 +165,7 @@ PUZZLE = puzzle(
     ),
     domain=replace(
         decode.DOMAIN,
-        sizes={**decode.DOMAIN.sizes, "PAGE": (8, 16, 32, 64)},
+        sizes={**decode.DOMAIN.sizes, "PAGE": PAGES},
         related={
             **{words: holds for words, holds in decode.DOMAIN.related.items() if "N_KV" not in words},
             "a text has at most N_KV keys, and N_KV + SPLITS + 3 · PAGE stays below 2³¹": lambda case: (
