@@ -171,15 +171,14 @@ def one_head(flags: Mapping[str, Scalar], more: Mapping[str, int]) -> tuple[Case
     )
 
 
-def diagram(**more: Drawn) -> Diagram:
-    """The square of scores with the heads that share keys down and the keys across; `more` are tensors of one puzzle."""
+def diagram() -> Diagram:
+    """The square of scores with the heads that share keys down and the keys across."""
     return Diagram(
         {
             "q_ptr": Drawn(("head", "feature")),
             "k_ptr": Drawn(("key", "feature")),
             "v_ptr": Drawn(("key", "value")),
             "o_part_ptr": Drawn(("split", "value")),
-            **more,
         },
         down=(
             Band("feature", 48),

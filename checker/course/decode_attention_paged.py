@@ -14,7 +14,6 @@ from checker.course import decode
 from checker.course.attention import FILM_STATE, TOLERANCE, attention_table
 from checker.course.attention_values import scale_of
 from checker.course.tensors import once_a_case
-from checker.films.diagram import Drawn
 from checker.puzzle import Case, FilmSpec, Part, Tensors
 
 PAGES = (8, 16, 32, 64)
@@ -187,7 +186,7 @@ PUZZLE = puzzle(
             family=values.rising,
             flags=FLAGS,
         ),
-        diagram=decode.diagram(block_table_ptr=Drawn(("text", "page"), inset=True)),
+        diagram=decode.diagram(),
         state=FILM_STATE,
         choices={"N_KV": (40, 76), "SPLITS": (1, 2, 4), "PAGE": (8, 16, 32), "BLOCK_N": (16, 32)},
     ),
