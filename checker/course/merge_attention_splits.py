@@ -111,7 +111,7 @@ PUZZLE = puzzle(
         scratch=("o_part",),
     ),
     film=FilmSpec(
-        case=Case({"M": 3, "N": 18, "SPLITS": 7, "D": 16}, {"BLOCK_S": 8}, family=levels),
+        case=Case({"M": 3, "N": 18, "SPLITS": 7, "D": 16}, {"BLOCK_S": 8}),
         diagram=flowing(
             lse_part_ptr=("row", "split"), o_part_ptr=("split", "value"), o_ptr=("row", "value"), lse_ptr=("row",)
         ),
