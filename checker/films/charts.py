@@ -83,7 +83,7 @@ def _numbers(addition: Addition) -> dict[int, str]:
 
 def _shapes(addition: Addition) -> Markup:
     finite = [v for v in (addition.old, addition.kept, addition.want, addition.got) if math.isfinite(v)]
-    low, high = min(0.0, *finite), max(0.0, *finite)
+    low, high = min([0.0, *finite]), max([0.0, *finite])
     unit = (RIGHT - LEFT) / ((high - low) or 1.0)
     bars = [
         (0, "bar-past", 0.0, addition.old),

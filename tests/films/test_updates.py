@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from checker.films import charts
+from checker.films.updates import Addition
 from tests.films import films
 
 
@@ -44,3 +46,9 @@ def test_the_sentence_states_the_numbers_of_the_trace(tmp_path: Path) -> None:
     )
     assert sentences[3] == "", "the second pass changes nothing"
     assert shot.film.sentence(shot.film.steps[1]) == "Program 0 loads x[0, 4:8]."
+
+
+def test_a_sum_that_is_nan_throughout_has_a_film() -> None:
+    """A row that begins with -inf and has no guard: the card invites to a film of it."""
+    nan = float("nan")
+    assert charts._shapes(Addition("l_i", nan, nan, nan, nan, right=False)) is not None
