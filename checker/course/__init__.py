@@ -17,6 +17,7 @@ ORDER = (
     *("linear_chunk_states", "linear_state_prefix", "causal_linear_attention_parallel"),
     "flash_attention_fast",
     *("decay_linear_attention_chunked", "delta_rule_recurrent"),
+    *("delta_chunk_matrix", "triangular_inverse", "delta_chunk_values", "delta_chunk_walk"),
 )
 """The order in which the puzzles are taught. Each has a file here and a page beside it."""
 

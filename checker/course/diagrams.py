@@ -275,12 +275,18 @@ def linear(
     )
 
 
-def decayed() -> Diagram:
-    """As `linear` with weights, without features and their sums; the logarithms of the decays stand beside the output."""
+def decayed(values: str = "v_ptr") -> Diagram:
+    """As `linear` with weights, without features and their sums; the logarithms of the decays stand beside the output.
+
+    `values` are what tokens write; those of the delta rule are given, with what each takes back from the state.
+    """
     plain = linear(weights=True)
     assert plain.state is not None
     assert plain.square is not None
     tensors = {name: drawn for name, drawn in plain.tensors.items() if name not in ("z0_ptr", "z_ptr")}
+    tensors = {values if name == "v_ptr" else name: drawn for name, drawn in tensors.items()}
+    if values == "u_ptr":
+        tensors["w_ptr"] = Drawn(("query", "feature"), ("query", ""))
     return replace(
         plain,
         tensors={**tensors, "g_ptr": Drawn(("query",), ("query", ""))},
@@ -292,6 +298,7 @@ def decayed() -> Diagram:
         state=replace(
             plain.state,
             sums=(),
+            columns=values,
             start=("s0_ptr",),
             end=("s_ptr",),
             adds="what is left of it + k{added}ᵀ · v{added}, decayed",

@@ -84,8 +84,8 @@ class Tokens:
 
 def drawn(case: Case, unit: bool = False) -> Tokens:
     """The case's tokens. Ordinary ones decay by up to a quarter. With `unit`, keys have a norm of 1 unless the family says otherwise."""
-    b, h, n, d, d_v = (case.sizes[name] for name in ("B", "H", "N", "D", "D_V"))
-    draw = generator(case)
+    b, h, n = (case.sizes[name] for name in ("B", "H", "N"))
+    d, d_v, draw = case.sizes.get("D", 16), case.sizes.get("D_V", 1), generator(case)
     q, k, v = (torch.randn(b, h, n, c, generator=draw, dtype=torch.float64) for c in (d, d, d_v))
     none = torch.zeros(b, h, n, dtype=torch.float64)
     x = Tokens(q, normalised(k) if unit else k, v, none, none.clone(), draw)
@@ -270,6 +270,20 @@ def outside(x: Tokens, case: Case) -> Tokens:
 
 
 FAMILIES = (NORMAL, growing, lasting, fixed, strong, mixed, resets, halfway, large, many_small, blanks)
+
+
+@family("keys so small that float16 would lose their products", "tiny keys")
+def tiny(x: Tokens, case: Case) -> Tokens:
+    x.k = x.k / 4096
+    return x
+
+
+@family("values that float16 cannot hold", "huge values")
+def huge(x: Tokens, case: Case) -> Tokens:
+    x.v = 1e6 * x.v
+    return x
+
+
 DELTA = (NORMAL, growing, repeated, replacing, alike, strengths, lengths, outside, mixed, resets, strong, fixed, blanks)
 """The families for the delta rule."""
 

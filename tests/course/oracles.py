@@ -156,6 +156,53 @@ def delta_rule(case: Case, x: Tensors) -> Tensors:
     return decay_linear_attention(case, x | {"v": written})
 
 
+def _in_chunks(case: Case, x: torch.Tensor) -> torch.Tensor:
+    """[B, H, N, ...] as [B, H, N_CHUNKS, CHUNK, ...], zeros past the end."""
+    b, h, n, *rest = x.shape
+    chunk = case.meta["CHUNK"]
+    out = torch.zeros(b, h, -(-n // chunk) * chunk, *rest, dtype=x.dtype)
+    out[:, :, :n] = x
+    return out.unflatten(2, (-1, chunk))
+
+
+def delta_chunk_matrix(case: Case, x: Tensors) -> Tensors:
+    """The square of the whole text, of which only the blocks on the diagonal are kept."""
+    whole = (-x["beta"][..., None] * (x["k"] @ x["k"].mT) * _left(x["g"].exp())[..., 1:]).tril(-1)
+    columns = (
+        _in_chunks(case, _in_chunks(case, whole).flatten(2, 3).mT).flatten(2, 3).mT
+    )  # a multiple of CHUNK each way
+    chunk = case.meta["CHUNK"]
+    blocks = columns.unflatten(-2, (-1, chunk)).unflatten(-1, (-1, chunk))  # [B, H, c, CHUNK, c, CHUNK]
+    return {"a": torch.diagonal(blocks, dim1=2, dim2=4).movedim(-1, 2)}
+
+
+def triangular_inverse(case: Case, x: Tensors) -> Tensors:
+    one = torch.eye(case.meta["CHUNK"]).double()
+    u = torch.linalg.solve_triangular(one - x["a"], _in_chunks(case, x["v"]), upper=False)
+    t = torch.linalg.solve_triangular(one - x["a"], one.expand(x["a"].shape), upper=False)
+    return {"t": t, "u": u.flatten(2, 3)[:, :, : case.sizes["N"]]}
+
+
+def delta_chunk_values(case: Case, x: Tensors) -> Tensors:
+    alpha = torch.cumprod(_in_chunks(case, x["g"]).exp(), dim=-1)
+    beta, k, v = (_in_chunks(case, x[name]) for name in ("beta", "k", "v"))
+    u = torch.einsum("bhcij,bhcj,bhcjv->bhciv", x["t"], beta, v)
+    w = torch.einsum("bhcij,bhcj,bhcjd->bhcid", x["t"], beta * alpha, k)
+    return {name: y.flatten(2, 3)[:, :, : case.sizes["N"]] for name, y in (("u", u), ("w", w))}
+
+
+def delta_chunk_walk(case: Case, x: Tensors) -> Tensors:
+    """Every chunk is a text of its own, whose values are known once its start is."""
+    chunk, state, outputs = case.meta["CHUNK"], x["s0"], []
+    for start in range(0, case.sizes["N"], chunk):
+        part = {name: x[name][:, :, start : start + chunk] for name in ("q", "k", "u", "w", "g")}
+        text = part | {"v": part["u"] - part["w"] @ state, "s0": state}
+        after = decay_linear_attention(case, text)
+        outputs.append(after["o"])
+        state = after["s"]
+    return {"o": torch.cat(outputs, dim=2), "s": state}
+
+
 ORACLES: dict[str, Callable[[Case, Tensors], Tensors]] = {
     "vector_add": lambda case, x: {"z": x["x"] + x["y"]},
     "tile_copy": lambda case, x: {"y": x["x"] + 0.0},
@@ -179,6 +226,10 @@ ORACLES: dict[str, Callable[[Case, Tensors], Tensors]] = {
     "causal_linear_attention_parallel": causal_linear_attention_parallel,
     "decay_linear_attention_chunked": decay_linear_attention,
     "delta_rule_recurrent": delta_rule,
+    "delta_chunk_matrix": delta_chunk_matrix,
+    "triangular_inverse": triangular_inverse,
+    "delta_chunk_values": delta_chunk_values,
+    "delta_chunk_walk": delta_chunk_walk,
 }
 
 

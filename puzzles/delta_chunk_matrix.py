@@ -1,0 +1,26 @@
+"""The delta rule in chunks, first kernel: how much of what one token writes the others of its chunk take back."""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def delta_chunk_matrix_kernel(
+    k_ptr,  # [B, H, N, D] keys, the numbers of a row one after the other
+    g_ptr,  # [B, H, N] float32, contiguous: the logarithm of each token's decay, 0 or less
+    beta_ptr,  # [B, H, N] float32, contiguous: which share of the difference is written
+    a_ptr,  # [B, H, N_CHUNKS, CHUNK, CHUNK] float32, contiguous: A of each chunk
+    stride_kh,  # k: elements from one head to the next, over all batches
+    stride_kn,  # k: from one token to the next
+    N,  # number of tokens
+    N_CHUNKS,  # number of chunks: N / CHUNK, rounded up
+    CHUNK: tl.constexpr,  # tokens in a chunk
+    D: tl.constexpr,  # numbers in a key: 16, 32, 64 or 128
+):
+    """Program (c, j) owns chunk c of head j = batch * H + head. Rows and columns past the end of the text hold 0."""
+    # In PyTorch: pad = lambda x: torch.nn.functional.pad(x, (0, N_CHUNKS * CHUNK - N)).unflatten(-1, (N_CHUNKS, CHUNK))
+    # In PyTorch: keys = pad(k.mT).permute(0, 1, 3, 4, 2)
+    # In PyTorch: decay = torch.stack([torch.stack([pad(g)[..., j + 1 : i + 1].sum(-1).exp() for j in range(CHUNK)], -1) for i in range(CHUNK)], -2)
+    # In PyTorch: a = (-pad(beta)[..., None] * (keys @ keys.mT) * decay).tril(-1)
+    # your code starts here (about 17 lines)
+    # your code ends here

@@ -1,0 +1,33 @@
+"""The delta rule in chunks, last kernel: from chunk to chunk with the state, and all outputs."""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def delta_chunk_walk_kernel(
+    q_ptr,  # [B, H, N, D] queries, the numbers of a row one after the other
+    k_ptr,  # [B, H, N, D] keys, likewise
+    u_ptr,  # [B, H, N, D_V] float32, contiguous: what each token would write into an empty state
+    w_ptr,  # [B, H, N, D] float32, contiguous: what it takes back, by feature of the state
+    g_ptr,  # [B, H, N] float32, contiguous: the logarithm of each token's decay, 0 or less
+    o_ptr,  # [B, H, N, D_V] output, the numbers of a row one after the other
+    s0_ptr,  # [B, H, D, D_V] float32, contiguous: the state that earlier tokens left behind, or zeros
+    s_ptr,  # [B, H, D, D_V] float32, contiguous: the state after the last token
+    stride_qh,  # q: elements from one head to the next, over all batches
+    stride_qn,  # q: from one token to the next
+    stride_kh,  # k: from one head to the next
+    stride_kn,  # k: from one token to the next
+    stride_oh,  # o: from one head to the next
+    stride_on,  # o: from one token to the next
+    N,  # number of tokens
+    D_V,  # numbers in a value
+    CHUNK: tl.constexpr,  # tokens in a chunk
+    BLOCK_V: tl.constexpr,  # columns of the values that one program owns
+    D: tl.constexpr,  # numbers in a query or key: 16, 32, 64 or 128
+):
+    """Program (j, i) owns head j = batch * H + head and value columns i * BLOCK_V onwards."""
+    # In PyTorch: s = start = s0
+    # In PyTorch: o = torch.cat([(start := s if i % CHUNK == 0 else start, s := g[:, :, i, None, None].exp() * s + k[:, :, [i]].mT @ (u[:, :, [i]] - w[:, :, [i]] @ start), q[:, :, [i]] @ s)[-1] for i in range(N)], dim=2)
+    # your code starts here (about 34 lines)
+    # your code ends here
