@@ -32,7 +32,8 @@ def sizes_held(case: Case, output: str) -> torch.Tensor:
 
 
 def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
-    return sizes_held(case, output).clamp(min=max(1e-6, torch.finfo(DTYPES[case.dtype]).tiny))
+    """`sizes_held`, and for o at least so much that a number below the normal ones of float16 may lose half a step."""
+    return sizes_held(case, output).clamp(min=max(1e-6, 4 * torch.finfo(DTYPES[case.dtype]).tiny))
 
 
 def from_row(row: Row) -> Case:
@@ -136,7 +137,7 @@ PUZZLE = puzzle(
         B  H   N     D    D_V  BLOCK_V  values    dtype     layout  flags  on   why
         1  1   131   16   16   16       alike     bfloat16  -       -      -    many corrections of one value
         4  16  257   128  96   32       mixed     float16   padded  PAST   gpu
-        2  4   2053  64   64   64       fixed     -         -       -      gpu
+        1  2   2053  64   64   64       fixed     -         -       -      gpu
         1  8   4096  128  128  32       -         bfloat16  -       PAST   gpu
         """,
         families=values.DELTA,
