@@ -410,10 +410,8 @@ class Binding:
             modules = [(vars(module), names) for module, names in _replacements().in_modules]
             originals = [{name: module[name] for name in names} for module, names in modules]
             try:
-                for (
-                    module,
-                    names,
-                ) in modules:  # hundreds of names at once, in a tenth of the time that one after another takes
+                # hundreds of names at once, in a tenth of the time that one after another takes
+                for module, names in modules:
                     module.update(names)
                 for place, name, replacement in list(self._changes(device, functions, methods, truth)):
                     undo.append((place, name, vars(place).get(name, missing)))
