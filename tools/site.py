@@ -45,6 +45,7 @@ PAGES = (
     "docs/language.md",
     "docs/lens.md",
     "docs/shipped.md",
+    "docs/engines.md",
     "checker/misconceptions/*.md",
 )
 """What is shown besides the notebooks. Pages keep their places in the repository, so the links between them hold."""
