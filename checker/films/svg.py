@@ -83,9 +83,12 @@ def plus_sign(q: Rect) -> Markup:
 
 
 def bars(q: Rect, levels: str, name: str = "bar-now", inside: float = 1.0) -> Markup:
-    """One bar for each level, from top to bottom, cut to the `inside` part. A level that is not a number has no bar."""
+    """One bar for each level, from top to bottom, cut to the `inside` part. A level that is not a number has no bar.
+
+    There may be no level: a program past the end owns no row.
+    """
     x, y, w, h = q
-    step = h / len(levels)
+    step = h / max(len(levels), 1)
     lengths = [LEVELS.find(level) for level in levels[: math.ceil(inside * len(levels))]]
     return rects(
         ((x + 1, y + r * step, 1 + (w - 3) * n / 63, max(step - 0.7, 0.7)) for r, n in enumerate(lengths) if n >= 0),

@@ -52,3 +52,11 @@ def test_a_sum_that_is_nan_throughout_has_a_film() -> None:
     """A row that begins with -inf and has no guard: the card invites to a film of it."""
     nan = float("nan")
     assert charts._shapes(Addition("l_i", nan, nan, nan, nan, right=False)) is not None
+
+
+def test_a_program_past_the_end_owns_no_row_and_has_a_film(tmp_path: Path) -> None:
+    """The first program of this kernel begins behind the last query."""
+    source = films.wrong("flash_attention_fast", "last_program_is_the_count")
+    sizes = {"B": 1, "H_Q": 1, "H_KV": 1, "N_Q": 1, "N_KV": 1, "D": 16}
+    shot = films.shoot("flash_attention_fast", source, tmp_path, sizes=sizes, meta={"BLOCK_M": 16, "BLOCK_N": 16})
+    assert "<svg" in shot.html
