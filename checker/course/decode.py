@@ -203,6 +203,6 @@ def diagram() -> Diagram:
             here="heads {rows}, keys {columns}",
             nothing="no tile of scores is on chip now",
             legend=("scores of the tile on chip", "masked scores, -∞"),
-            about=("one query, all heads of a group:", "one load of k for all of them"),
+            about=("all heads of a group", "share one load of k"),
         ),
     )
