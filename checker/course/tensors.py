@@ -1,4 +1,8 @@
-"""What the puzzles' tensors have in common: random generators, layouts, chunks, and the scale of errors."""
+"""What the puzzles' tensors have in common: random generators, layouts, chunks, and the scale of errors.
+
+A puzzle's `make(case)` takes its values from the case's family (`rows` in `families.py`) or draws them with `generator(case)`, and
+lays out each tensor with `stored`. Linear attention's tensors have more layouts, and `linear_values.py` has a `stored` for them.
+"""
 
 from __future__ import annotations
 
