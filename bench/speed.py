@@ -64,6 +64,7 @@ class Report:
     options: dict[str, object]
     rows: list[Timed] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
+    again: dict[str, str] = field(default_factory=dict)  # families that were timed alone later, and when
     schema: str = "speed/v1"
 
 
@@ -111,9 +112,28 @@ def show(rows: Sequence[Timed]) -> None:
         print(f"{row.family:9}{row.case:32}{row.name:36}{outcome}", flush=True)
 
 
+def path_of(report: Report) -> Path:
+    return ROOT / "reports" / f"speed-{slug(report.environment['device'])}.json"
+
+
+def keep_others(report: Report, only: Sequence[str]) -> Report:
+    """A run of some families replaces their rows in the report that is there. Raises ValueError where that is of other versions."""
+    path = path_of(report)
+    if not only or not path.exists():
+        return report
+    old = Report(**json.loads(path.read_text("utf-8")))
+    for what in ("torch", "triton"):
+        if old.environment[what] != report.environment[what]:
+            raise ValueError(f"{path} is of {what} {old.environment[what]}: run all families, or move it away")
+    old.rows = [Timed(**row) for row in old.rows if row["family"] not in only]
+    old.left_out = [name for name in old.left_out if name.partition(":")[0] not in only] + report.left_out
+    old.again |= dict.fromkeys(only, report.date)
+    return old
+
+
 def save(report: Report) -> Path:
     """Write everything after every case: a run that is cut off leaves what it saw."""
-    path = ROOT / "reports" / f"speed-{slug(report.environment['device'])}.json"
+    path = path_of(report)
     path.write_text(json.dumps(asdict(report), indent=1) + "\n", "utf-8")
     return path
 
@@ -137,15 +157,15 @@ def measure(quick: bool, jobs: int, limit: float, only: Sequence[str]) -> Path:
         for number, case in enumerate(cases())
         if (case.quick or not quick) and (not only or case.family in only)
     ]
+    given: dict[str, object] = {"quick": quick, "seconds": limit, "only": only}
+    left_out = [f"{case.family}: {case.name}" for case in cases() if not only or case.family in only]
+    report = keep_others(Report(datetime.now(UTC).date().isoformat(), environment(), given, left_out=left_out), only)
     if jobs > 1:
         os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
         with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
             list(pool.map(compile_all, runs))
         print(f"compiled in {time.monotonic() - began:.0f} s", flush=True)
-    given: dict[str, object] = {"quick": quick, "seconds": limit, "only": only}
-    report = Report(datetime.now(UTC).date().isoformat(), environment(), given)
     clock = gpu.Clock()
-    report.left_out = [f"{case.family}: {case.name}" for case in cases()]
     path = save(report)
     for number, thorough in runs:
         case = cases()[number]
@@ -170,7 +190,10 @@ def main(
     ] = False,
     jobs: Annotated[int, typer.Option(help="processes that compile before anything is timed")] = 1,
     seconds: Annotated[float, typer.Option(help="start no case after so many")] = 900,
-    only: Annotated[list[str] | None, typer.Option(help="limits, forward, backward, decode, softmax or linear")] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(help="limits, forward, backward, decode, softmax or linear; others keep their figures"),
+    ] = None,
     page: Annotated[Path | None, typer.Option(help="make docs/speed.md from this report; time nothing")] = None,
 ) -> None:
     """Time the course's kernels beside libraries and limits, on the GPU here."""

@@ -71,10 +71,11 @@ def write_page(report: Path, docs: Path) -> Path:
 
 def introduction(read: Row, report: Path) -> list[str]:
     facts = read["environment"]
+    again = "; ".join(f"{FAMILIES.get(family, family)}: {date}" for family, date in read.get("again", {}).items())
     return [
         "# Speed",
         f"How fast are our kernels beside libraries? This is one run on an {facts['device']} (torch {facts['torch']}, Triton "
-        f"{facts['triton']}, {read['date']}). `make speed` writes this page from [`{report.name}`](../reports/{report.name}), which has every "
+        f"{facts['triton']}, {read['date']}{'; timed again: ' * bool(again)}{again}). `make speed` writes this page from [`{report.name}`](../reports/{report.name}), which has every "
         "figure with its spread.",
         """Every output is first compared with float64; a wrong kernel is named and not timed. Contestants take turns. L2 is flushed
 before each launch, and host overhead is excluded. Launches over a millisecond follow each other without a pause, so that the GPU's
