@@ -99,6 +99,39 @@ LINEAR = Family(
 )
 PREFIX = Family(guards.PREFIX, _groups("SIZE N_CHUNKS, chunk group, x_ptr x0_ptr start_ptr end_ptr"))
 
+DECODE = Family(
+    guards.DECODE,
+    _groups(
+        "BLOCK_G BLOCK_N, o_part_ptr lse_part_ptr, q_ptr k_ptr v_ptr, batch head_kv, H_Q H_KV group, m_i m_new l_i,"
+        "l_i l_safe, q k v, s p, split share, length end_n, rows cols part, offs_g offs_n offs_d, mask_g mask_n,"
+        "k_row v_row, k_rows v_rows, page slot, PAGE BLOCK_N, MAX_PAGES SPLITS"
+    ),
+    {
+        "N_KV": ("BLOCK_N", "stride_kn"),
+        "length": ("N_KV",),
+        "end_n": ("N_KV",),
+        "D": ("BLOCK_N",),
+        "SPLITS": ("BLOCK_N",),
+        "share": ("BLOCK_N",),
+        "MAX_PAGES": ("PAGE",),
+        **_strides("kb kh kn vb vh vn", "D"),
+    },
+)
+MERGE = Family(
+    guards.MERGE,
+    _groups("o_part_ptr lse_part_ptr o_ptr lse_ptr, lse_part m_i m_safe l_i, l_i l_safe, w lse_part, offs_s offs_d"),
+    {"SPLITS": ("BLOCK_S", "D"), "D": ("BLOCK_S", "SPLITS")},
+)
+FORGETTING = replace(
+    LINEAR,
+    guards=guards.FORGETTING,
+    alike=LINEAR.alike
+    + _groups(
+        "g_ptr beta_ptr, a_ptr t_ptr, t_ptr u_ptr w_ptr, g b b_end, g beta, u w, u v old, state k, row t new, i token,"
+        "q_ptrs k_ptrs u_ptrs w_ptrs, q_row k_row v_row o_row"
+    ),
+)
+
 BY_FAMILY = (
     (SOFTMAX, "vector_add row_softmax chunked_softmax online_softmax merge_softmax_stats"),
     (replace(SOFTMAX, guards=guards.TILES), "tiled_softmax"),
@@ -110,6 +143,15 @@ BY_FAMILY = (
     (LINEAR, "linear_attention causal_linear_attention causal_linear_attention_chunked linear_chunk_states"),
     (LINEAR, "causal_linear_attention_parallel"),
     (PREFIX, "linear_state_prefix"),
+    (
+        replace(ATTENTION, guards=guards.WINDOW, alike=ATTENTION.alike + _groups("first start")),
+        "flash_attention_window",
+    ),
+    (DECODE, "decode_attention_split decode_attention_paged"),
+    (MERGE, "merge_attention_splits"),
+    (FORGETTING, "decay_linear_attention_chunked delta_chunk_walk"),
+    (replace(FORGETTING, guards=guards.TOKENS), "delta_rule_recurrent"),
+    (replace(FORGETTING, guards=guards.CHUNKS), "delta_chunk_matrix triangular_inverse delta_chunk_values"),
 )
 FAMILIES = {puzzle: family for family, puzzles in BY_FAMILY for puzzle in puzzles.split()}
 

@@ -211,6 +211,7 @@ _TILES = {
     "tiles of more keys than queries": "BLOCK_M < BLOCK_N",
 }
 _FULL_KEYS = {"full tiles of keys": "N_KV % BLOCK_N == 0"}
+_BATCHES = {"all batches but the first": "tl.program_id(1) >= H_Q", "odd heads": "tl.program_id(1) % H_Q % 2 == 1"}
 
 _TILES_OF_SCORES = {
     **_WIDTHS,
@@ -248,9 +249,8 @@ _TILES_OF_SCORES = {
     "causal and ragged and strided": "IS_CAUSAL and RAGGED and stride_qd != 1",
     **PROGRAMS,
     **SECOND_AXIS,
-    "all batches but the first": "tl.program_id(1) >= H_Q",
+    **_BATCHES,
     "all batches but the first, causal": "IS_CAUSAL and tl.program_id(1) >= H_Q",
-    "odd heads": "tl.program_id(1) % H_Q % 2 == 1",
     "the second tile of queries on, causal": "IS_CAUSAL and tl.program_id(0) > 0",
     **TURNS,
 }
@@ -289,9 +289,95 @@ DELTA = _guards(
         **_both(_O_STRIDED, {"float16": _O["float16"], "bfloat16": _O["bfloat16"], "several heads": "H_Q > 1"}),
         **PROGRAMS,
         **SECOND_AXIS,
-        "all batches but the first": "tl.program_id(1) >= H_Q",
-        "odd heads": "tl.program_id(1) % H_Q % 2 == 1",
+        **_BATCHES,
     }
+)
+
+# the last keys only, and sinks
+_WINDOWS = {
+    "a window of one key": "WINDOW == 1",
+    "a window of full tiles": "WINDOW % BLOCK_N == 0",
+    **{f"a window of more than {n} tiles": f"WINDOW > {n} * BLOCK_N" for n in (0, 1, 2)},
+    "a window shorter than a tile": "WINDOW < BLOCK_N",
+    "a window of fewer keys than a tile has queries": "WINDOW < BLOCK_M",
+    "a window of all keys": "WINDOW >= N_KV",
+}
+_SINKS = {"no sink": "SINKS == 0", "sinks among the scores": "SINKS == 1", "small and large sinks": "SINKS == 2"}
+WINDOW = (
+    *ATTENTION,
+    *_guards(
+        {
+            **_WINDOWS,
+            **_SINKS,
+            **_both(_WINDOWS, {**_RAGGED, **_K16, **_SINKS, "the second tile of queries on": "tl.program_id(0) > 0"}),
+            **_both(_SINKS, {**_GROUPS, **_K16, **_RAGGED}),
+        }
+    ),
+)
+
+# one query of each head, keys in splits
+_K_STRIDED = {"strided": "stride_kd != 1", "heads side by side": "stride_kd == 1 and stride_kn != D"}
+_SPLITS = {
+    "one split": "SPLITS == 1",
+    **{f"more than {n} splits": f"SPLITS > {n}" for n in (2, 4, 8)},
+    "the last split of several": "SPLITS > 1 and tl.program_id(0) == SPLITS - 1",
+    "more splits than keys": "SPLITS > N_KV",
+    "as many keys in each split": "N_KV % SPLITS == 0",
+    "splits of more than a tile": "N_KV > SPLITS * BLOCK_N",
+    "more splits than entries": "SPLITS > MAX_PAGES",
+}
+_PAGES = {
+    **{f"pages of {n} keys": f"PAGE == {n}" for n in (8, 16, 32, 64)},
+    "a page for each tile": "PAGE == BLOCK_N",
+    "several pages in a tile": "PAGE < BLOCK_N",
+    "several tiles in a page": "PAGE > BLOCK_N",
+    "one entry": "MAX_PAGES == 1",
+    **{f"more than {n} entries": f"MAX_PAGES > {n}" for n in (4, 8, 64)},
+}
+DECODE = (
+    *_guards(
+        {
+            **_WIDTHS,
+            **{f"more than {n} keys": f"N_KV > {n}" for n in (64, 128, 600)},
+            **_many("N_KV", "BLOCK_N", (1, 2, 4), "tiles of keys"),
+            **_remainders("N_KV", "BLOCK_N", "keys"),
+            **{f"tiles of {n} keys or more": f"BLOCK_N >= {n}" for n in (32, 64)},
+            **_GROUPS,
+            "a group of 1, several heads": "H_Q == H_KV and H_KV > 1",
+            "a group that fills its tile": "H_Q == H_KV * BLOCK_G",
+            "one key head": "H_KV == 1",
+            **_K,
+            **_RAGGED,
+            **_K_STRIDED,
+            "packed rows": "stride_kn == D",
+            "k and v of two strides": "stride_kn != stride_vn",
+            **_SPLITS,
+            **_PAGES,
+            **_both(_SPLITS, {**_K16, **_RAGGED, **_GROUPS}),
+            **_both(_PAGES, {**_K16, **_RAGGED, **_K_STRIDED}),
+            **_both(_K_STRIDED, {**_K16, **_RAGGED, **_GROUPS}),
+            **PROGRAMS,
+            **SECOND_AXIS,
+            "all batches but the first": "tl.program_id(1) >= H_KV",
+            "odd heads": "tl.program_id(1) % H_KV % 2 == 1",
+            **TURNS,
+        }
+    ),
+    *_guards(_rows("s", "m_i", "mask_g"), "s"),
+)
+MERGE = (
+    *_guards({**_WIDTHS, **_O, **_PARTS, **_both({"float16": _O["float16"]}, _PARTS), **PROGRAMS}),
+    *_guards(
+        {
+            "no split with a key": f"tl.max(lse_part, axis=0) == {_LOW}",
+            "a split without a key": f"tl.max(((lse_part == {_LOW}) & (offs_s < SPLITS)).to(tl.int32), axis=0) == 1",
+            "a first split without a key": f"tl.max(((lse_part == {_LOW}) & (offs_s == 0)).to(tl.int32), axis=0) == 1",
+            "a single split with a key": f"tl.sum((lse_part > {_LOW}).to(tl.int32), axis=0) == 1",
+            "a log-sum-exp below -88": f"(tl.max(lse_part, axis=0) < -88.0) & (tl.max(lse_part, axis=0) > {_LOW})",
+            "a log-sum-exp above 88": "tl.max(lse_part, axis=0) > 88.0",
+        },
+        "lse_part",
+    ),
 )
 
 
@@ -363,6 +449,70 @@ LINEAR = (
         },
         "k",
     ),
+)
+
+
+def _decays(g: str) -> dict[str, str]:
+    """For the logarithms of a chunk's decays [CHUNK], none of which is below -100."""
+    return {
+        "a chunk that forgets nothing": f"tl.min({g}, axis=0) == 0.0",
+        "a chunk that forgets little": f"(tl.sum({g}, axis=0) > -1.0) & (tl.sum({g}, axis=0) < 0.0)",
+        "a chunk whose decays add up to less than -88": f"tl.sum({g}, axis=0) < -88.0",
+        "a token that forgets everything": f"tl.min({g}, axis=0) < -99.0",
+        "a strong decay": f"(tl.min({g}, axis=0) < -8.0) & (tl.min({g}, axis=0) > -99.0)",
+    }
+
+
+_BETAS = {
+    "a token that writes nothing": "tl.min(beta, axis=0) == 0.0",
+    "a token that writes more than the difference": "tl.max(beta, axis=0) > 1.0",
+    "tokens that write little": "tl.max(beta, axis=0) < 0.1",
+}
+_HELD = {"an empty state": "tl.max(tl.abs(state)) == 0.0", "a state above 100": "tl.max(tl.abs(state)) > 100.0"}
+FORGETTING = (*LINEAR, *_guards({**_decays("g"), **_HELD}, "g"))
+TOKENS = (
+    *LINEAR,
+    *_guards(
+        {
+            "a token that forgets nothing": "g == 0.0",
+            "a token that forgets everything": f"g == {_LOW}",
+            "a strong decay": f"(g < -8.0) & (g > {_LOW})",
+            "a token that writes nothing": "beta == 0.0",
+            "a token that writes all of the difference": "beta == 1.0",
+            "a token that writes more than the difference": "beta > 1.0",
+            **_HELD,
+        },
+        "beta",
+    ),
+)
+_V = _dtypes("v_ptr")
+# a chunk for each program
+CHUNKS = (
+    *_guards(
+        {
+            **_WIDTHS,
+            **{f"D_V = {d}": f"D_V == {d}" for d in (16, 32, 64)},
+            "D < D_V": "D < D_V",
+            "D > D_V": "D > D_V",
+            **{f"chunks of {n} tokens": f"CHUNK == {n}" for n in (16, 32, 64)},
+            **{f"more than {n} chunks": f"N_CHUNKS > {n}" for n in (1, 2, 4)},
+            **_remainders("N", "CHUNK", "tokens"),
+            "CHUNK > D": "CHUNK > D",
+            "CHUNK < D": "CHUNK < D",
+            **_K,
+            **{f"values in {name}": test for name, test in _V.items()},
+            **_PADDED_K,
+            "padded values": "stride_vn != D_V",
+            "k and v of two strides": "stride_kn != stride_vn",
+            **_both(_PADDED_K, _K16),
+            "an unfinished chunk": "tl.program_id(0) * CHUNK + CHUNK > N",
+            **PROGRAMS,
+            **SECOND_AXIS,
+            **TURNS,
+            **{f"row {n} on": f"turn >= {n - 1}" for n in (16, 17, 48)},
+        }
+    ),
+    *_guards({**_decays("tl.maximum(g, -100.0)"), **_BETAS}, "beta"),
 )
 PREFIX = _guards(
     {
