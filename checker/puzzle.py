@@ -206,17 +206,33 @@ class FilmSpec:
 
 
 @dataclass(frozen=True)
+class Rescales:
+    """When an online softmax has to rescale its accumulator: three cases of one shape and one program ask for it.
+
+    In `level` no maximum grows, in `calm` it grows by less than the threshold in all, and in `steep` by more than the threshold in
+    each of `tiles` tiles. One rescale takes `each` operations at least: the numbers in the accumulator.
+    """
+
+    level: Case
+    calm: Case
+    steep: Case
+    tiles: int
+    each: int
+
+
+@dataclass(frozen=True)
 class Part:
     """A step on the way to a whole kernel that can be checked before the rest is written. It never counts as a pass of the puzzle.
 
     It is judged on the cases that it `takes`, except those that an earlier part was judged on for the same `outputs`. Any other
-    output is judged only if the kernel mentions it.
+    output is judged only if the kernel mentions it. With `rescales`, the kernel also has to avoid those that it does not need.
     """
 
     name: str
     asks: str
     takes: Callable[[Case], bool]
     outputs: tuple[str, ...]
+    rescales: Rescales | None = None
 
 
 @dataclass(frozen=True)

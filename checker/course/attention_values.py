@@ -371,6 +371,10 @@ lowest_scores = _at_levels(
 climbing_scores = _at_levels(
     "climbing_scores", "scores that rise by 6 from tile to tile", "climbing scores", lambda j: 6.0 * (j // 16)
 )
+# 7.2 powers of two in 25 tiles
+calm_scores = _at_levels(
+    "calm_scores", "scores that rise by 0.2 from tile to tile", "slowly climbing scores", lambda j: 0.2 * (j // 16)
+)
 one_rise = _at_levels(
     "one_rise",
     "scores that rise once, after the first tile",

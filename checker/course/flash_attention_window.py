@@ -43,7 +43,7 @@ from checker.course.attention_heads import (
 from checker.course.attention_values import scale_of
 from checker.course.diagrams import attention as diagram
 from checker.course.tensors import generator, once_a_case
-from checker.puzzle import DTYPES, NORMAL, Case, FilmSpec, Part, Scalar, Tensors
+from checker.puzzle import DTYPES, NORMAL, Case, Family, FilmSpec, Part, Rescales, Scalar, Tensors
 
 TURNS = (120.0, -torch.inf, -120.0, 0.0)
 """Sinks of the heads in turn, with the flag SINKS = 2: one that takes everything, none, one that takes nothing, one among the scores."""
@@ -211,6 +211,15 @@ FILMED = Case(
     family=values.rising,
     flags={"RAGGED": 0, "SINKS": 1},
 )
+
+
+def in_26_tiles(family: Family) -> Case:
+    """One program without a sink, whose queries all see the first of 26 tiles."""
+    sizes = {**ONE_HEAD, "N_Q": 16, "N_KV": 413, "WINDOW": 400, "D": 16}
+    return Case(sizes, {"BLOCK_M": 16, "BLOCK_N": 16}, family=family, flags={"RAGGED": 0, "SINKS": 0})
+
+
+LEVEL, CALM, STEEP = map(in_26_tiles, (values.constant, values.calm_scores, values.climbing_scores))
 NEEDED = "only the tiles that a query of the tile sees, each once: none beyond the diagonal, and none before the window"
 
 PUZZLE = heads.heads(
@@ -252,7 +261,6 @@ PUZZLE = heads.heads(
         1  2    2     9    75      50      16   16       16       lowest_scores         -         -           SINKS=0   cpu
         1  4    1     50   90      33      32   32       64       negative              float32   -           SINKS=2   -    a first maximum of 0
         1  4    1     50   90      33      16   16       16       positive              -         strided     SINKS=2   -    exponentials that overflow
-        1  1    1     7    413     400     16   16       16       climbing_scores       -         -           SINKS=0
         1  1    1     5    613     600     16   16       16       creeping_scores
         1  2    1     10   349     300     16   16       16       one_rise              float16
         1  3    1     160  129     45      32   128      64       -                     -         -           -         -    a tile larger than any in the space
@@ -262,7 +270,8 @@ PUZZLE = heads.heads(
         1  8    2     4096  4096   1024    128  64       64       -                     bfloat16  -           SINKS=2   gpu
         """,
         flags={"RAGGED": 0, "SINKS": 1},
-    ),
+    )
+    + (LEVEL, CALM, STEEP),
     film=FilmSpec(
         case=FILMED,
         diagram=diagram(
@@ -276,9 +285,16 @@ PUZZLE = heads.heads(
         Part(
             "window",
             "every query sees its last WINDOW keys",
-            lambda case: not case.flags["SINKS"],
+            lambda case: not case.flags["SINKS"] and case not in (LEVEL, CALM),
             ("o_ptr", "lse_ptr"),
         ),
-        Part("sinks", "a sink for each head", lambda case: True, ("o_ptr", "lse_ptr")),
+        Part("sinks", "a sink for each head", lambda case: case not in (LEVEL, CALM), ("o_ptr", "lse_ptr")),
+        Part(
+            "lazy",
+            "the accumulator is rescaled only when a maximum has grown by more than 8 powers of two",
+            lambda case: True,
+            ("o_ptr", "lse_ptr"),
+            Rescales(LEVEL, CALM, STEEP, tiles=25, each=16 * 16),
+        ),
     ),
 )

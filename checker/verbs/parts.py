@@ -8,8 +8,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from checker.checking import check_source
+from checker.judge.outcome import Candidate
+from checker.judge.rescales import count_rescales
 from checker.judge.verdict import Verdict
 from checker.puzzle import Case, Launch, Puzzle, Scalar, Tensors
+from checker.sandbox import Sandbox
 from checker.submission.kernel import KernelSource
 from checker.verbs.arguments import UsageError
 from checker.view import display
@@ -27,7 +30,9 @@ class CheckedParts:
 
     def __repr__(self) -> str:
         done = ", ".join(self.passed) or "nothing yet"
-        return f"<{self.puzzle}, up to {self.up_to}: {done}{'' if self.stopped is None else '; then it stopped'}>"
+        return (
+            f"<{self.puzzle}, up to {self.up_to}: {done}{'; then it stopped' if self.up_to not in self.passed else ''}>"
+        )
 
 
 def check_parts(puzzle: Puzzle, source: KernelSource, only: str) -> CheckedParts:
@@ -41,25 +46,34 @@ def check_parts(puzzle: Puzzle, source: KernelSource, only: str) -> CheckedParts
         raise UsageError(f"{puzzle.name} has no part called {only!r}. {advice}")
     passed: list[str] = []
     stopped: Verdict | None = None
+    remark = ""
     with display.working(f"Checking {source.kernel}, up to {only} …") as area:
-        for name, part in list(narrowed(puzzle, source).items())[: names.index(only) + 1]:
-            if part.cases:
-                verdict = check_source(part, source, "cpu", submission=source.origin)
+        judged = narrowed(puzzle, source)
+        for part in puzzle.parts[: names.index(only) + 1]:
+            if judged[part.name].cases:
+                verdict = check_source(judged[part.name], source, "cpu", submission=source.origin)
                 if not verdict.passed:
                     stopped = verdict
                     break
-            passed.append(name)
+            if part.rescales is not None:
+                enough, remark = count_rescales(Candidate(puzzle, source, Sandbox.shared()), part.rescales)
+                if not enough:
+                    break
+            passed.append(part.name)
         if stopped is not None and stopped.status == "not_attempted":
             area.show(display.verdict_card(stopped))
         else:
-            area.show(_panel(puzzle, passed, stopped is not None))
+            if stopped is not None:
+                remark = "The card below shows what went wrong."
+            area.show(_panel(puzzle, passed, only, remark))
             if stopped is not None:
                 display.show(display.verdict_card(stopped))
     return display.shown(CheckedParts(puzzle.name, tuple(passed), only, stopped))
 
 
-def _panel(puzzle: Puzzle, passed: list[str], stopped: bool) -> Panel:
+def _panel(puzzle: Puzzle, passed: list[str], up_to: str, remark: str) -> Panel:
     rows = []
+    stopped = up_to not in passed
     for number, part in enumerate(puzzle.parts):
         if part.name in passed:
             mark = Cell("✓ passed", "good")
@@ -69,10 +83,10 @@ def _panel(puzzle: Puzzle, passed: list[str], stopped: bool) -> Panel:
             mark = Cell("· not checked", "soft")
         rows.append([Cell(part.name), mark, Cell(part.asks)])
     missing = puzzle.parts[len(passed)].name if len(passed) < len(puzzle.parts) else ""
-    footer = "The card below shows what went wrong." if stopped else f"Next: {missing}." if missing else ""
+    following = f"Next: {missing}." if missing and not stopped else ""
     whole = f"To pass the puzzle itself, run check({puzzle.kernel})."
     title = f"{puzzle.title}: {len(passed)} of {len(puzzle.parts)} parts"
-    return Panel(title, rows=rows, footer=tuple(filter(None, (footer, whole))))
+    return Panel(title, rows=rows, footer=tuple(filter(None, (remark, following, whole))))
 
 
 def narrowed(puzzle: Puzzle, source: KernelSource) -> dict[str, Puzzle]:
