@@ -18,6 +18,7 @@ from checker.judge.conditions import OneSided, one_sided
 from checker.judge.diagnosis import NONE_KNOWN, ONLY_ON_GPU, find_misconception
 from checker.judge.experiments import what_turns_it_right
 from checker.judge.gpu_gate import NOT_RUN, gpu_gate, worth_launching
+from checker.judge.launcher import LauncherCheck
 from checker.judge.launches import Planned, Prepared, cases_of, plan, prepare_all, without_numbers
 from checker.judge.outcome import Candidate, Failure, Outcome
 from checker.judge.plainest_case import is_everyday, plainest_failure
@@ -143,6 +144,12 @@ class _Check:
 
     def judge(self) -> None:
         """The gates in their order, the costly part of `compile` late. The first that does not pass ends it, and the rest are skipped."""
+        if self.puzzle.launcher is not None:
+            launcher = LauncherCheck(self.candidate, self.puzzle.launcher, self.seed)
+            all(self.add(result) for result in launcher.gates(on_gpu=self.device == "cuda"))
+            self.right, self.run = launcher.right, launcher.run
+            return
+
         # source: a kernel that breaks a rule is neither compiled nor run
         if not self.add(source_gate(self.puzzle, self.source)):
             return

@@ -133,7 +133,7 @@ def initialise() -> None:
 # --------------------------------------------------------------------------------------------------------------- launch
 
 
-class _Mirror:
+class Mirror:
     """A launch's tensors on the GPU: every storage once and whole, so that gaps and guard bands come along."""
 
     def __init__(self, launch: Launch) -> None:
@@ -181,7 +181,7 @@ def launch_kernel(kernel: JITFunction, launch: Launch, *, in_place: bool = False
 
     _check_grid(launch.grid)
     try:
-        mirror = _Mirror(launch)
+        mirror = Mirror(launch)
         _call(kernel, launch, mirror.arguments)()
         torch.cuda.synchronize()
         return mirror.back(in_place=in_place)
@@ -244,7 +244,7 @@ def time_kernel(kernel: JITFunction, launch: Launch) -> Timing:
     """Time a launch, after it is compiled and warmed up. Raises GpuError."""
     _check_grid(launch.grid)
     try:
-        call, clock = _call(kernel, launch, _Mirror(launch).arguments), Clock()
+        call, clock = _call(kernel, launch, Mirror(launch).arguments), Clock()
         call()
         estimate = max(statistics.median(clock.times(call, 3)), 1e-6)
         for _ in range(min(_WARM_UP, max(1, int(_BUDGET / 4 / estimate)))):

@@ -236,6 +236,40 @@ class Part:
 
 
 @dataclass(frozen=True)
+class Remark:
+    """What to say about a launcher that is wrong in cases of one kind, and right in all others."""
+
+    holds: Callable[[Case], bool]
+    advice: str
+
+
+@dataclass(frozen=True)
+class Launcher:
+    """A function around kernels, where a puzzle asks for no kernel: it allocates, launches them and returns the output.
+
+    Each case has several steps, calls one after another. A step has tensors of its own, with its number in their names (``q_1``), and
+    shares the others.
+    """
+
+    steps: int
+    grids: Mapping[str, Callable[[Mapping[str, int]], tuple[int, ...]]]
+    """The kernels that it launches, and the grid of each, from the sizes of a case and the numbers of the launch."""
+    types: Mapping[str, str]
+    """The types of kernels' parameters that do not follow from those of the inputs."""
+    choice: str
+    """The number that it has to choose, and to pass to every kernel: ``SPLITS``."""
+    most: Callable[[Case], int]
+    """The largest choice that makes sense."""
+    too_many: str
+    """Why a larger one does not."""
+    remarks: tuple[Remark, ...]
+    peer: Callable[..., Callable[[], object]]
+    """A library's function to time beside it: it takes the same and returns a call. It knows no more than `torch` and `Callable`."""
+    medals: tuple[tuple[Case, float], ...]
+    """Cases to time, and the share of a copy's rate that earns a medal."""
+
+
+@dataclass(frozen=True)
 class Puzzle:
     """One exercise: its task, launch, judgement and help. Course files make it with `checker.authoring.puzzle`."""
 
@@ -270,6 +304,8 @@ class Puzzle:
     """Random cases from the same space as `cases`, which graded runs use in addition."""
     parts: tuple[Part, ...] = ()
     """In the order they are written; each includes those before it."""
+    launcher: Launcher | None = None
+    """Set where the learner writes a function around kernels. `kernel` and `parameters` are the function's then."""
 
     @property
     def title(self) -> str:

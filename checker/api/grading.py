@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from checker import gpu
 from checker.checking import DeviceMissing, infra_verdict, resolve_device
-from checker.course import LADDER, PUZZLES
+from checker.course.launchers import JUDGED
 from checker.judge.result import (
     HandedIn,
     Lateness,

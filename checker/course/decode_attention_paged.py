@@ -29,15 +29,15 @@ def max_pages(case: Case) -> int:
     return cdiv(case.sizes["N_KV"], case.sizes["PAGE"]) + 2
 
 
-def pages_in_cache(case: Case) -> int:
-    return sum(cdiv(length, case.sizes["PAGE"]) for length in lengths_of(case)) + SPARE
+def pages_in_cache(case: Case, lengths: list[int]) -> int:
+    return sum(cdiv(length, case.sizes["PAGE"]) for length in lengths) + SPARE
 
 
 def pages_of(case: Case, lengths: list[int]) -> list[list[int]]:
     """The page of each part of each text: in random order, with the flag SHARED the first full one is the same for all."""
     page = case.sizes["PAGE"]
     needed = [cdiv(length, page) for length in lengths]
-    free = list(range(pages_in_cache(case)))
+    free = list(range(pages_in_cache(case, lengths)))
     Random(case.seed).shuffle(free)
     texts = [[free.pop() for _ in range(count)] for count in needed]
     if case.flags["SHARED"]:
@@ -55,14 +55,21 @@ def make(case: Case) -> Tensors:
     if case.sizes["PAGE"] not in PAGES:
         raise ValueError(f"a page has 8, 16, 32 or 64 keys, not {case.sizes['PAGE']}")
     lengths = lengths_of(case)
+    return {
+        "q_ptr": q,
+        **caches(case, k, v, lengths),
+        **decode.parts_of(case),
+        "key_lengths_ptr": torch.tensor(lengths, dtype=torch.int32),
+    }
+
+
+def caches(case: Case, k: torch.Tensor, v: torch.Tensor, lengths: list[int]) -> Tensors:
+    """k and v [B, H_KV, N_KV, D] in pages, as the case lays them out, and the block table."""
     texts = pages_of(case, lengths)
     table = [[*text, *(NOWHERE[i % len(NOWHERE)] for i in range(max_pages(case) - len(text)))] for text in texts]
     return {
-        "q_ptr": q,
         "k_ptr": heads.laid_out(_in_pages(k, case, texts, lengths), case, "k_ptr"),
         "v_ptr": heads.laid_out(_in_pages(v, case, texts, lengths), case, "v_ptr"),
-        **decode.parts_of(case),
-        "key_lengths_ptr": torch.tensor(lengths, dtype=torch.int32),
         "block_table_ptr": torch.tensor(table, dtype=torch.int32),
     }
 
@@ -78,7 +85,7 @@ def lengths_of(case: Case) -> list[int]:
 def _in_pages(x: torch.Tensor, case: Case, texts: list[list[int]], lengths: list[int]) -> torch.Tensor:
     """[N_PAGES, H_KV, PAGE, D] with the rows of x [B, H_KV, N_KV, D] in the pages of each text, and NaN everywhere else."""
     page = case.sizes["PAGE"]
-    cache = x.new_full((pages_in_cache(case), x.shape[1], page, x.shape[3]), torch.nan)
+    cache = x.new_full((pages_in_cache(case, lengths), x.shape[1], page, x.shape[3]), torch.nan)
     for of_text, text, length in zip(x, texts, lengths, strict=True):
         for i, at in enumerate(text):
             rows = of_text[:, i * page : min((i + 1) * page, length)]

@@ -22,11 +22,46 @@ from checker.submission.kernel import KernelSource
 
 
 @dataclass(frozen=True)
+class Launched:
+    """A launch that a function made: its kernel and grid, the whole numbers that it passed, and the types of the tensors."""
+
+    kernel: str
+    grid: tuple[int, ...]
+    numbers: Mapping[str, int]
+    types: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Noticed:
+    """Something that went wrong in a kernel or around it, at a line of the source: what, and what to do about it."""
+
+    what: str
+    advice: str
+    line: int | None = None
+
+
+@dataclass(frozen=True)
+class CallReport:
+    """What a function around kernels did, as the process says that ran it. Its outputs are compared elsewhere.
+
+    `launches` of each step; what was `noticed` in them; where it `read` a number of its inputs; whether several calls returned `shared`
+    memory; and how long a call took, by name.
+    """
+
+    launches: tuple[tuple[Launched, ...], ...] = ()
+    noticed: tuple[Noticed, ...] = ()
+    read: Noticed | None = None
+    shared: bool = False
+    timings: Mapping[str, Timing] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class RunResult:
     """One launch, or the reason why it did not run.
 
     `tensors` holds every tensor argument after the launch, by parameter. The status is ``passed`` if the kernel ran to its end,
-    whatever it computed. `line` is a line of `KernelSource.source`. A launch that was only timed has a `timing`.
+    whatever it computed. `line` is a line of `KernelSource.source`. A launch that was only timed has a `timing`, and a call of a
+    function around kernels is `called`.
     """
 
     status: Status
@@ -37,6 +72,7 @@ class RunResult:
     line: int | None = None
     seconds: float = 0.0
     timing: Timing | None = None
+    called: CallReport | None = None
 
 
 class Runner(Protocol):
@@ -46,6 +82,7 @@ class Runner(Protocol):
 
     `compile` may begin at once; compilations `aside` leave the processors to other work, because nobody waits for them yet.
     `launch` takes the next launch while the GPU works on the last one, so a generator can prepare large ones at no extra cost.
+    `call` runs the source's function around kernels on what would be a launch's arguments, here or `on_gpu`.
     """
 
     def compile(
@@ -57,6 +94,8 @@ class Runner(Protocol):
     ) -> Iterator[RunResult]: ...
 
     def launch(self, kernel: KernelSource, launches: Iterable[Launch]) -> Iterator[RunResult]: ...
+
+    def call(self, source: KernelSource, calls: Sequence[Launch], *, on_gpu: bool) -> Iterator[RunResult]: ...
 
 
 def session(runner: Runner, *, gpu: bool, hurry: bool) -> AbstractContextManager[Runner]:

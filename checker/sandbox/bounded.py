@@ -53,6 +53,9 @@ class Bounded:
     def launch(self, kernel: KernelSource, launches: Iterable[Launch]) -> Iterator[RunResult]:
         return self._in_time(self.runner.launch(kernel, launches))
 
+    def call(self, source: KernelSource, calls: Sequence[Launch], *, on_gpu: bool) -> Iterator[RunResult]:
+        return self._in_time(self.runner.call(source, calls, on_gpu=on_gpu))
+
     def _in_time(self, results: Iterator[RunResult]) -> Iterator[RunResult]:
         while not self._over:
             result = next(results, None)

@@ -1,4 +1,4 @@
-"""What a job does once it is isolated: compile, simulate, launch or time one kernel, and report the result.
+"""What a job does once it is isolated: compile, simulate, launch or time one kernel, or call a function, and report the result.
 
 It runs beside untrusted code, so the trusted side checks everything it sends (`tasks.py`).
 """
@@ -38,7 +38,7 @@ from checker.sandbox.shared_memory import attach
 from checker.sandbox.tasks import LONGEST, CompileReport, Launches, LaunchReport, MoreCompilations
 from checker.sandbox.watch import Excess, Watch
 from checker.simulator import SimulateOptions, Trace, simulate, simulate_together, trace_codec
-from checker.submission.load import load_kernel
+from checker.submission.load import ENTRY, load_kernel, load_module
 
 _TOO_MUCH_MEMORY = "The kernel asked for more memory than it may use."
 _ASIDE = 5  # nice: a third of the processor time of others that want it, too
@@ -80,7 +80,7 @@ def run(channel: Channel, folder: Path, task: Task, memory: int | None = None) -
     `memory` bounds it in bytes where it has no process of its own, which the system could limit for it.
     """
     faulthandler.enable(sys.stderr)
-    if task.work == "launch":
+    if task.work in ("launch", "call_on_gpu"):
         gpu.initialise()
     channel.send(JobStarted())
     if task.work == "compile":
@@ -160,11 +160,13 @@ def _launches(channel: Channel, folder: Path, task: Task, memory: int | None) ->
             if task.work == "simulate" and message.simulate == SimulateOptions(together=True):
                 function, traces = _together(function, folder, task, launches)
         launch, trace = launches.pop(0), traces.pop(0)
-        began, timing = time.perf_counter(), None
+        began, timing, called = time.perf_counter(), None, None
         try:
             with _watch(channel, folder, number, task, memory) if trace is None else nullcontext():
-                function = function or load_kernel(task.kernel, folder)
-                if task.work == "simulate":
+                function = function or _loaded(task, folder)
+                if task.calls:
+                    called = function(launch)
+                elif task.work == "simulate":
                     trace = trace or simulate(function, launch, message.simulate)
                 elif task.work == "launch":
                     gpu.launch_kernel(function, launch, in_place=True)
@@ -172,13 +174,17 @@ def _launches(channel: Channel, folder: Path, task: Task, memory: int | None) ->
                     timing = gpu.time_kernel(function, launch)
             encoded = None if trace is None else memoryview(trace_codec.encode(trace))
             seconds = time.perf_counter() - began
-            report = LaunchReport(number, "passed", seconds=seconds, trace=encoded, timing=timing)
+            report = LaunchReport(number, "passed", seconds=seconds, trace=encoded, timing=timing, called=called)
         except (Exception, SystemExit) as error:
             report = _failure(number, error, folder)
         del launch  # its memory belongs to the other side now
         channel.send(report)
         if report.status != "passed":
             return
+
+
+def _loaded(task: Task, folder: Path) -> Any:
+    return getattr(load_module(task.kernel, folder), ENTRY) if task.calls else load_kernel(task.kernel, folder)
 
 
 def _together(function: Any, folder: Path, task: Task, launches: list[Launch]) -> tuple[Any, list[Trace | None]]:

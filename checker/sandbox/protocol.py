@@ -61,23 +61,27 @@ class WorkerReady(Message):
 
 
 class Task(Message):
-    """What a job does with one kernel: compile it, simulate launches, run them on the GPU, or time them there.
+    """What a job does with one kernel: compile it, simulate launches, run them on the GPU, or time them there; or call a function.
 
     `seconds` limits each compilation and simulation in processor time, and each launch on the GPU on the clock.
     """
 
-    work: Literal["compile", "simulate", "launch", "time"]
+    work: Literal["compile", "simulate", "launch", "time", "call", "call_on_gpu"]
     kernel: KernelSource
     seconds: float = 0.0
 
     @property
     def gpu(self) -> bool:
-        return self.work in ("launch", "time")
+        return self.work in ("launch", "time", "call_on_gpu")
+
+    @property
+    def calls(self) -> bool:
+        return self.work in ("call", "call_on_gpu")
 
     @property
     def programs(self) -> bool:
         """Whether it may start programs, such as the assembler."""
-        return self.work != "simulate"
+        return self.work not in ("simulate", "call")
 
 
 class JobSpec(Message):

@@ -117,6 +117,11 @@ class Sandbox:
         with self.session() as session:
             yield from session.launch(kernel, launches, ahead)
 
+    def call(self, source: KernelSource, calls: Sequence[Launch], *, on_gpu: bool) -> Iterator[RunResult]:
+        """As `Session.call`."""
+        with self.session() as session:
+            yield from session.call(source, calls, on_gpu=on_gpu)
+
     def time(self, kernel: KernelSource, launches: Iterable[Launch]) -> Iterator[Timing]:
         """As `Session.time`."""
         with self.session() as session:

@@ -118,6 +118,14 @@ class Session(Jobs):
                 raise RuntimeError(result.message or "The kernel was not timed.")
             yield result.timing
 
+    def call(self, source: KernelSource, calls: Sequence[Launch], *, on_gpu: bool) -> Iterator[RunResult]:
+        """Each call of the source's function in one process, up to the first that fails. It changes tensors, so all of them come back."""
+        if on_gpu:
+            return self._on_gpu(Task("call_on_gpu", source, self.limits.launch), calls, 1, _GRACE)
+        seconds = self.limits.simulate
+        lend = partial(self.lend, Task("call", source, seconds), max(2 * _AHEAD * max(map(_bytes, calls)), _ROOM))
+        return self._run(lend, ([one] for one in calls), seconds, PATIENCE * seconds)
+
     def _on_gpu(self, task: Task, launches: Iterable[Launch], ahead: int, grace: float) -> Iterator[RunResult]:
         if not gpu.available():
             return iter([RunResult("infra_error", message="There is no GPU here that PyTorch can use.")])
@@ -187,7 +195,7 @@ def _result(
             raise ProtocolError("its number is not the expected one")
         trace = None if report.trace is None else trace_from_bytes(report.trace, most)
         tensors = {} if timed or report.status != "passed" else batch.results(launch)
-        if tensors and not job.spec.task.gpu:
+        if tensors and job.spec.task.work == "simulate":
             batch.verify(launch, trace, tensors)
     except ProtocolError as error:
         return RunResult("protocol_error", message=f"The kernel's process sent something that is no result: {error}.")
@@ -205,6 +213,7 @@ def _result(
         line=report.line,
         seconds=report.seconds,
         timing=report.timing if timed else None,
+        called=report.called,
     )
 
 

@@ -10,6 +10,7 @@ import msgspec
 
 from checker.compiler import CompileRequest, CompileResult
 from checker.gpu import Timing
+from checker.judge.runner import CallReport
 from checker.puzzle import Larger, Scalar
 from checker.sandbox.protocol import Message, ProtocolError, Words
 from checker.simulator import trace_codec
@@ -94,6 +95,7 @@ class LaunchReport(Message):
     seconds: Seconds = 0.0
     trace: memoryview | None = None
     timing: Timing | None = None
+    called: CallReport | None = None
 
 
 def longest_trace(launch: LaunchArguments) -> int:

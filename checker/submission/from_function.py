@@ -15,9 +15,11 @@ from types import FunctionType
 from typing import Any
 
 from checker.course import KERNELS, LADDER, PUZZLES
+from checker.course.launchers import LAUNCHERS
 from checker.puzzle import Puzzle
 from checker.submission.extract import extract, one_function
 from checker.submission.kernel import KernelSource
+from checker.submission.launcher import extract_launcher
 from checker.submission.notebook import cells_run, origin_of, shell, unfinished
 from checker.submission.scope import Definition, StaticScope, Text, parse
 
@@ -34,6 +36,11 @@ def from_function(kernel: Any, verb: str = "check") -> KernelSource:
     """
     puzzle, function = _puzzle_and_function(kernel, verb)
     _refuse_outdated(kernel, function)
+    if puzzle.launcher is not None:
+        definition = _scope(function).find(puzzle.kernel)
+        if definition is None or definition.kind != "function":
+            raise SubmissionError(_no_text(puzzle.kernel))
+        return extract_launcher(definition, puzzle.name, _scope(function))
     return extract(_definition(kernel), puzzle.name, _scope(function))
 
 
@@ -45,7 +52,7 @@ def puzzle_named(what: Any, verb: str) -> Puzzle:
     name = what if isinstance(what, str) else kernel_name(what)
     if name is None:
         raise SubmissionError(f"{verb} needs a puzzle's name or its kernel, and this is {_shown(what)}.")
-    puzzle = PUZZLES.get(name) or KERNELS.get(name)
+    puzzle = PUZZLES.get(name) or KERNELS.get(name) or LAUNCHERS.get(name)
     if puzzle is None:
         raise SubmissionError(
             f"There is no puzzle called {name}.{_did_you_mean(name, [*PUZZLES, *KERNELS])}\nThe puzzles are: {', '.join(PUZZLES)}."
@@ -66,6 +73,12 @@ def _puzzle_and_function(kernel: Any, verb: str) -> tuple[Puzzle, FunctionType]:
     if kernel is None:
         raise SubmissionError(f"{verb} needs a kernel: {example}")
     name, function = kernel_name(kernel), _unwrapped(kernel)
+    if name in LAUNCHERS and isinstance(function, FunctionType):
+        if verb != "check":
+            raise SubmissionError(
+                f"{verb} takes a kernel, and {name} launches two: `with film():` films what it launches."
+            )
+        return LAUNCHERS[name], function
     if name == "<lambda>":
         raise SubmissionError(
             f"{verb} needs the kernel itself, and this is a lambda. A kernel with a grid in brackets is a lambda too. For example: {example}"
@@ -99,7 +112,8 @@ def _shown(value: Any) -> str:
 
 
 def _unwrapped(kernel: Any) -> Any:
-    """The Python function inside a kernel or helper; anything else unchanged."""
+    """The Python function inside a kernel, a helper or an operator of `torch.library`; anything else unchanged."""
+    kernel = getattr(kernel, "_init_fn", kernel)
     for _ in range(8):  # an autotuner holds a jitted function, which holds the Python function
         if isinstance(kernel, FunctionType) or getattr(kernel, "fn", None) is None:
             return kernel
@@ -125,6 +139,10 @@ def _refuse_outdated(fn: Any, function: FunctionType) -> None:
         )
 
 
+def _no_text(name: str) -> str:
+    return f"The text of `{name}` cannot be found: define it in a notebook cell or in a file, not with exec."
+
+
 def _definition(fn: Any) -> Definition:
     function = _unwrapped(fn)
     origin = origin_of(function.__code__.co_filename)
@@ -132,9 +150,7 @@ def _definition(fn: Any) -> Definition:
         lines, first = _written_lines(fn, function)
         node, text = one_function(Text("".join(lines), origin, first))
     except (OSError, TypeError):
-        raise SubmissionError(
-            f"The text of `{function.__name__}` cannot be found: define it in a notebook cell or in a file, not with exec."
-        ) from None
+        raise SubmissionError(_no_text(function.__name__)) from None
     except SyntaxError as error:
         raise SubmissionError(
             f"The text of `{function.__name__}` cannot be read ({error.msg}): write it with `def`, on lines of its own."

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from checker.submission.extract import extract
 from checker.submission.files import MAX_ARCHIVE, MAX_FILE, Entry, entries, printable, skipped, unzipped
 from checker.submission.kernel import KernelSource
+from checker.submission.launcher import extract_launcher
 from checker.submission.notebook import cells
 from checker.submission.scope import StaticScope, Text, parse, quoted
 
@@ -98,7 +99,9 @@ def _in_text(whole: str, file: str, kernels: Mapping[str, str]) -> list[Submitte
             place = definition.line, definition.text.origin
             result.append(SubmittedKernel(file, puzzle, None, message, *place, "not_a_function"))
         else:
-            result.append(SubmittedKernel(file, puzzle, extract(definition, puzzle, scope)))
+            # only a launcher has the name of its puzzle
+            extracted = (extract_launcher if name == puzzle else extract)(definition, puzzle, scope)
+            result.append(SubmittedKernel(file, puzzle, extracted))
     return result or [unparsed or _unread(file, _nothing(scope, kernels), "no_kernel")]
 
 

@@ -13,19 +13,32 @@ from typing import TYPE_CHECKING
 from checker.submission.kernel import KernelSource
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from triton import JITFunction
+
+ENTRY = "call_of_the_checker"
+"""The name in a launcher's module of what a job calls."""
 
 
 def load_kernel(source: KernelSource, directory: Path) -> JITFunction:
     """Write the module into `directory`, import it, return its kernel.
 
-    The same source always gets the same file and module name. The function is a ``triton.JITFunction`` even if
-    ``TRITON_INTERPRET`` is set. Errors of the import are passed on.
+    The function is a ``triton.JITFunction`` even if ``TRITON_INTERPRET`` is set. Errors of the import are passed on.
     """
+    from triton.runtime.jit import JITFunction
+
+    kernel = getattr(load_module(source, directory), source.kernel)
+    if not isinstance(kernel, JITFunction):
+        raise TypeError(f"{source.kernel} is a {type(kernel).__name__}, not a @triton.jit function")
+    return kernel
+
+
+def load_module(source: KernelSource, directory: Path) -> ModuleType:
+    """The module, written into `directory` and imported. The same source always gets the same file and module name."""
     import triton
     import triton.language as tl
     from triton import knobs
-    from triton.runtime.jit import JITFunction
 
     digest = hashlib.sha256(source.source.encode()).hexdigest()[:16]
     name = f"{source.kernel}_{digest}"
@@ -46,7 +59,4 @@ def load_kernel(source: KernelSource, directory: Path) -> JITFunction:
         except BaseException:
             del sys.modules[name]
             raise
-    kernel = getattr(module, source.kernel)
-    if not isinstance(kernel, JITFunction):
-        raise TypeError(f"{source.kernel} is a {type(kernel).__name__}, not a @triton.jit function")
-    return kernel
+    return module

@@ -77,10 +77,14 @@ def quoted(node: ast.AST, most: int = 60) -> str:
 
 
 class StaticScope:
-    """Names defined at the top level of texts, taken in order: the last definition wins, as after running them all."""
+    """Names defined at the top level of texts, taken in order: the last definition wins, as after running them all.
+
+    `names` is in the order of these definitions. `decorated` has all functions with decorators, whatever became of their names.
+    """
 
     def __init__(self) -> None:
         self.names: dict[str, Definition] = {}
+        self.decorated: list[Definition] = []
 
     def find(self, name: str) -> Definition | None:
         return self.names.get(name)
@@ -88,7 +92,10 @@ class StaticScope:
     def add(self, text: Text, tree: ast.Module) -> None:
         for node in tree.body:
             for definition in _definitions(node, text):
+                self.names.pop(definition.name, None)
                 self.names[definition.name] = definition
+                if isinstance(node, ast.FunctionDef) and node.decorator_list:
+                    self.decorated.append(definition)
 
 
 def _definitions(node: ast.stmt, text: Text) -> Iterable[Definition]:

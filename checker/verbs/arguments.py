@@ -59,7 +59,7 @@ def kernel_named(what: Any, verb: str) -> tuple[Puzzle, KernelSource]:
     `what` is the ``@triton.jit`` function, autotuned or not; the path of a .py, .ipynb or .zip with one kernel; or the name of a
     puzzle or its kernel, which means the kernel defined in this session, or else the one in the learner's file.
     """
-    from checker.course import PUZZLES
+    from checker.course.launchers import JUDGED
     from checker.submission.from_function import SubmissionError, from_function
     from checker.submission.notebook import shell
 
@@ -77,7 +77,7 @@ def kernel_named(what: Any, verb: str) -> tuple[Puzzle, KernelSource]:
         source = from_function(what, verb)
     except SubmissionError as error:
         raise UsageError(str(error)) from None
-    return PUZZLES[source.puzzle], source
+    return JUDGED[source.puzzle], source
 
 
 def _is_path(text: str) -> bool:
@@ -101,12 +101,13 @@ def kernels_in(path: Path, verb: str, puzzle: str = "") -> list[tuple[Puzzle, Ke
 
     Raises UsageError if there are none, and FileNotFoundError.
     """
-    from checker.course import LADDER, PUZZLES
+    from checker.course import PUZZLES
+    from checker.course.launchers import JUDGED
     from checker.submission.from_path import from_path
 
-    puzzles = [puzzle_named(puzzle, verb)] if puzzle else list(LADDER)
+    puzzles = [puzzle_named(puzzle, verb)] if puzzle else list((JUDGED if verb == "check" else PUZZLES).values())
     entries = from_path(path, puzzles)
-    kernels = [(PUZZLES[e.puzzle], e.source) for e in entries if e.puzzle is not None and e.source is not None]
+    kernels = [(JUDGED[e.puzzle], e.source) for e in entries if e.puzzle is not None and e.source is not None]
     broken = [e for e in entries if e.source is None and e.reason != "no_kernel"]
     if not kernels:
         errors = "; ".join(f"{e.submission}: {e.error}" for e in (broken or entries)[:3])

@@ -84,7 +84,9 @@ def folded(verdict: Verdict, source: KernelSource, runner: Runner | None = None)
 
     It is empty if the kernel does not run or the film would be too large. Never raises, because the verdict matters more.
     """
-    puzzle = PUZZLES[verdict.puzzle]
+    puzzle = PUZZLES.get(verdict.puzzle)
+    if puzzle is None:  # a launcher, whose kernels have films
+        return ""
     case = puzzle.film.case if verdict.passed else failing_case(verdict)
     if case is None:
         return ""

@@ -15,7 +15,7 @@ from rich.text import Text
 from checker import gpu
 from checker.api.command_line import complain, write
 from checker.checking import Device, check_source, infra_verdict
-from checker.course import LADDER, PUZZLES
+from checker.course.launchers import JUDGED
 from checker.judge.launches import seed_from
 from checker.judge.result import (
     Person,
@@ -95,7 +95,9 @@ class Batch:
     def result(self, device: str, sandbox: str) -> Result:
         """The file of the run; `sandbox` names the isolation that the kernels ran in."""
         graded = {puzzle.puzzle for puzzle in self.puzzles}
-        tasks = tuple(Task(puzzle=p.name, title=p.title, points=float(p.points)) for p in LADDER if p.name in graded)
+        tasks = tuple(
+            Task(puzzle=p.name, title=p.title, points=float(p.points)) for p in JUDGED.values() if p.name in graded
+        )
         return Result(environment=environment(device, sandbox), puzzles=tasks, submissions=tuple(self.submissions))
 
 
@@ -115,7 +117,7 @@ class Grader:
 
     @property
     def puzzles(self) -> Sequence[Puzzle]:
-        return self.requested or LADDER
+        return self.requested or tuple(JUDGED.values())
 
     def grade(
         self,
@@ -207,7 +209,7 @@ MOST_THREADS = 4
 
 def _graded(names: Sequence[str], device: Device, diagnose: bool, secret: bytes | None, files: Files) -> Submission:
     """One submission, in a process of its own."""
-    return Grader([PUZZLES[name] for name in names], device, diagnose, secret).submission(files, hurry=False)
+    return Grader([JUDGED[name] for name in names], device, diagnose, secret).submission(files, hurry=False)
 
 
 def _distinct(entries: Sequence[SubmittedKernel]) -> list[SubmittedKernel]:

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from checker.course import PUZZLES, after
+from checker.course.launchers import JUDGED
 from checker.judge.verdict import Diagnosis, GateResult, Input, Mismatch, Status, Unreached, Verdict
 from checker.phrases import count, short
 from checker.puzzle import Case, Gate
@@ -185,7 +186,7 @@ def card_of(verdict: Verdict) -> Card:
 
 
 def headline(verdict: Verdict) -> str:
-    puzzle, failure = PUZZLES.get(verdict.puzzle), verdict.failure
+    puzzle, failure = JUDGED.get(verdict.puzzle), verdict.failure
     failed = verdict.status == "failed" and failure is not None
     does = _FAILED[failure.gate] if failed and failure is not None else STATUS[verdict.status].puzzle
     return f"{puzzle.title if puzzle else verdict.puzzle} {does}"
@@ -220,7 +221,7 @@ def _next(heading: str, text: str) -> Section:
 
 def _lead(verdict: Verdict) -> str:
     """The sentence below the headline if no gate has a message."""
-    puzzle, failure = PUZZLES.get(verdict.puzzle), verdict.failure
+    puzzle, failure = JUDGED.get(verdict.puzzle), verdict.failure
     if verdict.status == "not_attempted":
         task = f"{puzzle.statement} " if puzzle else ""
         return (
@@ -283,10 +284,12 @@ def _passed(verdict: Verdict) -> Iterator[Part]:
     gpu = next((gate for gate in verdict.gates if gate.gate == "gpu"), None)
     if gpu is None or (gpu.status == "skipped" and not gpu.message):  # a green card must admit this
         yield Paragraph("It was not run on a GPU, only simulated and compiled for the GPUs above.", "aside")
-    puzzle = PUZZLES.get(verdict.puzzle)
+    puzzle = JUDGED.get(verdict.puzzle)
     if puzzle is None:
         return
     yield Section("why", "Why it works", (("", puzzle.explanation),))  # no spoiler after passing
+    if puzzle.launcher is not None:
+        return
     following = after(puzzle.name)
     if following is None:
         yield _next("What is next", "You have reached the end of the course.")

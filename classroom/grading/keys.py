@@ -23,6 +23,7 @@ DECIDING = (
     "compiler",
     "gpu.py",
     "judge",
+    "lens",
     "sandbox",
     "checking.py",
 )
@@ -60,7 +61,7 @@ def machinery() -> str:
 
 def puzzle_files(name: str) -> set[Path]:
     """A puzzle's file, and the files in `course/` that it uses."""
-    course, files, waiting = CHECKER / "course", set[Path](), [CHECKER / "course" / f"{name}.py"]
+    course, files, waiting = CHECKER / "course", set[Path](), [*(CHECKER / "course").rglob(f"{name}.py")]
     while waiting:
         path = waiting.pop()
         if path in files or not path.is_file():

@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
-from checker.api.grading import PUZZLES, STATUS, PuzzleResult, Result, Submission, asset, count, prose, style_element
+from checker.api.grading import JUDGED, STATUS, PuzzleResult, Result, Submission, asset, count, prose, style_element
 from classroom.grading.gradebook import name_of
 from classroom.grading.gradescope import feedback, without_lines
 from classroom.grading.policy import moment
@@ -71,7 +71,7 @@ def _templates() -> Environment:
         "name_of": name_of,
         "notes": _notes,
         "prose": prose,
-        "title_of": lambda name: PUZZLES[name].title if name in PUZZLES else name,
+        "title_of": lambda name: JUDGED[name].title if name in JUDGED else name,
         "words": lambda puzzle: STATUS[puzzle.status],
     }
     return made

@@ -17,14 +17,13 @@ from rich.text import Text
 
 from checker.api.command_line import UnavailableHere, UsageError
 from checker.api.grading import (
-    LADDER,
+    JUDGED,
     LANDLOCK,
     LAYERS,
     NAMESPACES,
     NO_COMPILER,
     NO_ISOLATION,
     NOT_ISOLATED,
-    PUZZLES,
     SECCOMP,
     DeviceMissing,
     KernelSource,
@@ -110,7 +109,7 @@ def collect(
     match_file: Path | None,
 ) -> int:
     """Find out who handed in what."""
-    puzzles = [puzzle_named(name, "collect") for name in dict.fromkeys(requested)] or list(LADDER)
+    puzzles = [puzzle_named(name, "collect") for name in dict.fromkeys(requested)] or list(JUDGED.values())
     try:
         roster = read_roster(roster_file) if roster_file else None
         settled = read_matches(match_file) if match_file else {}
@@ -343,13 +342,13 @@ def _collected(folder: RunFolder) -> Collected:
 
 def _policy(path: Path | None) -> Policy:
     try:
-        return read_policy(path, PUZZLES) if path else Policy()
+        return read_policy(path, JUDGED) if path else Policy()
     except PolicyError as error:
         raise UsageError(str(error)) from None
 
 
 def _puzzles(collected: Collected) -> list[Puzzle]:
-    return [PUZZLES[name] for name in collected.puzzles if name in PUZZLES]
+    return [JUDGED[name] for name in collected.puzzles if name in JUDGED]
 
 
 def _device_name(requested: str) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from checker.api.grading import (
-    PUZZLES,
+    JUDGED,
     Result,
     Submission,
     film_of_failure,
@@ -103,7 +103,7 @@ def _films(folder: RunFolder, collected: Collected, submission: Submission) -> d
         if result.status == "failed" and result.failure and result.failure.case and source is not None:
             path = folder.path / "films" / f"{result.verdict}.html"
             if not path.exists():
-                write_atomically(path, film_of_failure(PUZZLES[result.puzzle], source, result.seed))
+                write_atomically(path, film_of_failure(JUDGED[result.puzzle], source, result.seed))
             films[result.puzzle] = path.read_text("utf-8")
     return {puzzle: film for puzzle, film in films.items() if film}
 

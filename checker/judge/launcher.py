@@ -1,0 +1,334 @@
+"""A function around kernels, under judgement: the sandbox calls it, and what it returned is compared here.
+
+It is ordinary Python, so no rule binds it, and what its process says of launches serves the card. Outputs and inputs are compared here.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from checker.judge import values_gate
+from checker.judge.gpu_gate import NOT_RUN
+from checker.judge.launches import Prepared, bind, cases_of, prepare, prepare_all
+from checker.judge.outcome import Candidate, Failure, Outcome, judged
+from checker.judge.runner import CallReport, Launched, Noticed, RunResult
+from checker.judge.verdict import GateResult, Mismatch
+from checker.phrases import count, join, short
+from checker.puzzle import Case, Launch, Launcher, Puzzle
+from checker.submission import rules
+from checker.submission.kernel import KernelSource, Piece
+from checker.submission.load import ENTRY
+from checker.workspace import COURSE
+
+NO_NUMBERS = (
+    "On a GPU the CPU would wait there for everything before, and a CUDA graph cannot record it. Decide by shapes and types only: the "
+    "kernels read the numbers."
+)
+AS_AN_OPERATOR = (
+    'Write `@torch.library.custom_op("tile_by_tile::NAME", mutates_args=())` above it, with a type at each parameter, and register a '
+    "function that makes the output's shape, as the stub does."
+)
+_LINE = re.compile(r"line (\d+)( of [\w./-]+\.py)?")
+
+
+def complete(launcher: Launcher, source: KernelSource) -> KernelSource:
+    """The module that a job runs: also the course's own kernel for each that the text does not define, and what the job calls."""
+    defined = {node.name for node in ast.parse(source.source).body if isinstance(node, ast.FunctionDef)}
+    lines, pieces = source.source.split("\n"), list(source.pieces)
+    for kernel in launcher.grids:
+        if kernel not in defined:
+            name = f"solutions/{kernel.removesuffix('_kernel')}.py"
+            text = (COURSE / name).read_text("utf-8").split("\n")
+            pieces.append(Piece(len(lines) + 1, len(lines) + len(text), name, 1))
+            lines += text
+    peer, imports = launcher.peer, ("import torch", "from collections.abc import Callable")
+    lines += [*imports, inspect.getsource(peer), "from checker.lens.calls import Caller"]
+    lines += [f"{ENTRY} = Caller({source.kernel}, {peer.__name__})", ""]
+    return replace(source, source="\n".join(lines), pieces=tuple(pieces))
+
+
+@dataclass
+class LauncherCheck:
+    """The gates of a function around kernels; `right` of its calls that `run` in the simulator had right values."""
+
+    candidate: Candidate
+    launcher: Launcher
+    seed: int | None
+    right: int = 0
+    run: int = 0
+    outcomes: list[Outcome] = field(default_factory=list)
+
+    @property
+    def puzzle(self) -> Puzzle:
+        return self.candidate.puzzle
+
+    def gates(self, on_gpu: bool) -> Iterator[GateResult]:
+        """Each gate's result, in the order in which they are cheap. Whoever asks stops at the first that fails."""
+        yield self.source_gate()
+        self.candidate = replace(self.candidate, source=complete(self.launcher, self.candidate.source))
+        cases = cases_of(self.puzzle, self.seed)
+        small = [case for case in cases if "cpu" in case.devices]
+        self.outcomes = self.calls(prepare_all(self.puzzle, [(case, None) for case in small]))
+        self.right, self.run = sum(outcome.right for outcome in self.outcomes), len(small)
+        yield self.values_gate()
+        yield self.memory_gate()
+        yield self.choice_gate()
+        yield self.compile_gate(small[1])
+        if not on_gpu:
+            yield GateResult("gpu", "skipped", NOT_RUN)
+            return
+        yield self.gpu_gate(small, [case for case in cases if "gpu" in case.devices and case not in small])
+        yield self.speed_gate()
+
+    def calls(self, prepared: Sequence[Prepared], *options: str) -> list[Outcome]:
+        """Each case, called as the `options` say, up to the first that does not end."""
+        with_options = [_called(one, options) for one in prepared]
+        calls = [one.launch for one in with_options]
+        results = self.candidate.runner.call(self.candidate.source, calls, on_gpu="on_gpu" in options)
+        outcomes: list[Outcome] = []
+        for one, result in zip(with_options, map(self.in_own_lines, results), strict=False):
+            outcomes.append(judged(self.puzzle, one, result))
+            if self.chosen(outcomes[-1]) > self.launcher.most(
+                one.case
+            ):  # the rest would take long, and show nothing new
+                break
+        return outcomes
+
+    def in_own_lines(self, result: RunResult) -> RunResult:
+        """The result with each line in its words counted as the learner does."""
+        own = self.candidate.source.line_words
+
+        def words(text: str) -> str:
+            return _LINE.sub(lambda match: own(int(match[1])), text)
+
+        called = result.called and replace(
+            result.called,
+            noticed=tuple(
+                replace(one, what=words(one.what), advice=words(one.advice)) for one in result.called.noticed
+            ),
+        )
+        return replace(result, message=words(result.message), called=called)
+
+    # ------------------------------------------------------------------------------------------------------- the gates
+
+    def source_gate(self) -> GateResult:
+        source, wanted = self.candidate.source, self.puzzle.parameters
+        if rules.is_untouched(source):
+            message = "Nothing is written here yet. Put your lines between the two markers."
+            return GateResult("source", "not_attempted", message, advice="The kernels are yours already: launch both.")
+        names = next(
+            tuple(argument.arg for argument in (*node.args.posonlyargs, *node.args.args))
+            for node in ast.parse(source.source).body
+            if isinstance(node, ast.FunctionDef) and node.name == source.kernel
+        )
+        if names != wanted:
+            message = (
+                f"{source.kernel} takes {join(names) or 'nothing'}, and should take {join(wanted)}, in this order."
+            )
+            return GateResult("source", "forbidden", message, advice="Write the parameters as in the stub.")
+        return GateResult(
+            "source", "passed", "It takes what it should. The rules for kernels do not bind a function around them."
+        )
+
+    def values_gate(self) -> GateResult:
+        failing = values_gate.failing_outcome(self.puzzle, self.outcomes)
+        if failing is None:
+            return values_gate.passed(self.puzzle, self.outcomes)
+        return self.explained(failing, self.outcomes)
+
+    def explained(self, failing: Outcome, outcomes: Sequence[Outcome]) -> GateResult:
+        """A call that did not end, or whose values are wrong: what was seen, or what sets its case apart, is the advice."""
+        result = values_gate.failed(self.candidate, Failure(failing, outcomes))
+        message = result.message.replace("The kernel", "Your function")
+        seen, remark = next(self.of_calls(failing), None), self.remark(outcomes)
+        if seen is None and not remark:
+            seen = next(self.evidence(failing), None)
+        advice = f"{seen.what} {seen.advice}" if seen else remark
+        mismatch = result.mismatch
+        if mismatch is not None:
+            message = f"{message} {self.step(mismatch)}"
+        return replace(
+            result,
+            message=message,
+            line=result.line or (seen.line if seen else None),
+            advice=advice.strip() or result.advice,
+            detail=result.detail or launches_in_words(failing),
+        )
+
+    def step(self, mismatch: Mismatch) -> str:
+        last = int(mismatch.output.rpartition("_")[2])
+        return f"{mismatch.output} is what call {last + 1} of {self.launcher.steps} returned."
+
+    def remark(self, outcomes: Sequence[Outcome]) -> str:
+        """What the puzzle says where all failing cases are of one kind, and hardly any other is."""
+        failing = [outcome.case for outcome in outcomes if not outcome.right]
+        right = [outcome.case for outcome in outcomes if outcome.right]
+        fitting = [one for one in self.launcher.remarks if all(map(one.holds, failing))]
+        others = {one: sum(map(one.holds, right)) for one in fitting}
+        best = min(fitting, key=others.__getitem__, default=None)
+        return best.advice if best is not None and others[best] <= len(failing) and others[best] < len(right) else ""
+
+    def memory_gate(self) -> GateResult:
+        for outcome in self.outcomes:
+            for seen in self.evidence(outcome):
+                return GateResult(
+                    *("memory", "failed", f"{seen.what} It happens with {outcome.case.name}.", seen.line),
+                    detail=launches_in_words(outcome),
+                    advice=seen.advice,
+                    case=outcome.case,
+                )
+        message = (
+            "It launches each kernel for the whole grid, leaves its inputs as they are, returns new memory, and asks for no number that "
+            "lies on the GPU."
+        )
+        return GateResult("memory", "passed", message)
+
+    def choice_gate(self) -> GateResult:
+        choice, chosen = self.launcher.choice, list[str]()
+        for outcome in self.outcomes:
+            n, most = self.chosen(outcome), self.launcher.most(outcome.case)
+            if n > most:
+                message = f"{choice} is {n}, and more than {most} make no sense ({outcome.case.name})."
+                detail = launches_in_words(outcome)
+                return GateResult(
+                    "traffic", "failed", message, detail=detail, advice=self.launcher.too_many, case=outcome.case
+                )
+            chosen.append(f"{n}")
+        ends = (self.outcomes[0], max(self.outcomes, key=self.chosen))
+        words = "; ".join(f"with {outcome.case.name} it launched {in_words(outcome)}" for outcome in ends)
+        return GateResult("traffic", "passed", f"{words[0].upper()}{words[1:]}.")
+
+    def chosen(self, outcome: Outcome) -> int:
+        return max((one.numbers.get(self.launcher.choice, 0) for one in launches_of(outcome)), default=0)
+
+    def compile_gate(self, case: Case) -> GateResult:
+        outcome = self.calls([prepare(self.puzzle, case)], "planned")[0]
+        if outcome.ran:
+            message = "It is an operator that torch.compile can plan with: it says what it returns without a launch."
+            return GateResult("compile", "passed", message)
+        reason = outcome.result.message.rstrip(".")
+        message = f"torch.compile cannot take it as one operator. {reason}."
+        return GateResult("compile", "compile_error", message, outcome.result.line, advice=AS_AN_OPERATOR)
+
+    # -------------------------------------------------------------------------------------------------- what was seen
+
+    def evidence(self, outcome: Outcome) -> Iterator[Noticed]:
+        """What is wrong with a call whatever it returned, the most telling first."""
+        called = outcome.result.called
+        if called is None:
+            return
+        yield from self.of_calls(outcome)
+        for damage in outcome.damage:
+            inside = "was changed" if damage.inside else "was written around"
+            advice = "An input belongs to the caller, and the next layer reads it, too: work on a copy, or in memory of your own."
+            yield Noticed(f"{damage.tensor} is an input, and {inside}.", advice)
+        yield from called.noticed
+        if called.read is not None:
+            where = self.candidate.source.line_words(called.read.line)
+            what = f"{called.read.what} asks for a number of an input{f', in {where}' if where else ''}."
+            yield replace(called.read, what=what, advice=NO_NUMBERS)
+
+    def of_calls(self, outcome: Outcome) -> Iterator[Noticed]:
+        """What is wrong with the launches of a case, and with what its calls returned."""
+        called = outcome.result.called or CallReport()
+        for launches in called.launches:
+            yield from self.of_launches(outcome.case, launches)
+        if called.shared:
+            what = "Two calls returned the same memory, so the second token's output replaced the first's."
+            yield Noticed(what, "Allocate the output in each call. PyTorch's allocator makes that cheap.")
+
+    def of_launches(self, case: Case, launches: Sequence[Launched]) -> Iterator[Noticed]:
+        choice, grids = self.launcher.choice, self.launcher.grids
+        for kernel in grids:
+            if not any(one.kernel == kernel for one in launches):
+                advice = "It is a launcher: the kernels are to compute the output, and nothing else. Launch both, one after the other."
+                yield Noticed(f"No launch of {kernel} was seen.", advice)
+        values = {one.kernel: one.numbers[choice] for one in launches if choice in one.numbers}
+        if len(set(values.values())) > 1:
+            each = join(f"{value} in {kernel}" for kernel, value in values.items())
+            advice = f"The scratch of {choice.lower()} that nobody wrote may hold anything. Pass one {choice} to each kernel."
+            yield Noticed(f"{choice} is {each}.", advice)
+        for one in launches:
+            grid = grids.get(one.kernel)
+            try:
+                wanted = one.grid if grid is None else grid({**one.numbers, **case.sizes})
+            except KeyError:
+                continue
+            if (*one.grid, 1, 1)[:3] != (*wanted, 1, 1)[:3]:
+                what = f"The grid of {one.kernel} is {one.grid}, and has to be {wanted} here."
+                yield Noticed(what, "Its docstring says which program owns what. What nobody owns is never written.")
+            for name, declared in self.launcher.types.items():
+                if one.types.get(name, declared) != declared:
+                    what = f"{short(name)} is {one.types[name]} in {one.kernel}, which wants {declared}."
+                    yield Noticed(what, "The comments of its parameters give the types.")
+
+    # ------------------------------------------------------------------------------------------------------ on a GPU
+
+    def gpu_gate(self, small: Sequence[Case], large: Sequence[Case]) -> GateResult:
+        ways: tuple[tuple[str, Sequence[Case], tuple[str, ...]], ...] = (
+            ("On the GPU", [*small, *large], ()),
+            ("Replayed by a CUDA graph", [small[2], small[4], *large], ("graph",)),
+            ("Through torch.compile", [small[1]], ("compiled",)),
+        )
+        for words, cases, options in ways:
+            outcomes = self.calls([prepare(self.puzzle, case) for case in cases], "on_gpu", *options)
+            failing = values_gate.failing_outcome(self.puzzle, outcomes)
+            if failing is not None:
+                result = self.explained(failing, outcomes)
+                return replace(result, gate="gpu", message=f"{words}: {result.message}")
+            damaged = next((outcome for outcome in outcomes if outcome.damage), None)
+            if damaged is not None:
+                message = f"{words}, {damaged.damage[0].tensor} changed ({damaged.case.name})."
+                return GateResult("gpu", "failed", message, case=damaged.case)
+        total = count(len(small) + len(large), "case")
+        message = f"Right in {total}, {len(large)} of them large; also when a CUDA graph replays it, and through torch.compile."
+        return GateResult("gpu", "passed", message)
+
+    def speed_gate(self) -> GateResult:
+        """Times in words. It never decides whether a function passes."""
+        parts = []
+        for case, share in self.launcher.medals:
+            call = replace(bind(self.puzzle, case, self.puzzle.make(case), None), options={"on_gpu": 1, "timed": 1})
+            result = next(self.candidate.runner.call(self.candidate.source, [call], on_gpu=True))
+            timings = result.called.timings if result.called is not None else {}
+            if not {"yours", "copy"} <= timings.keys():
+                parts.append(f"{case.name} could not be timed: {result.message}")
+                continue
+            yours = timings["yours"].median
+            rate = timings["copy"].median / yours
+            others = [
+                f"{name} {one.median * 1e6:.0f} µs" for name, one in timings.items() if name not in ("yours", "copy")
+            ]
+            medal = "a medal" if rate >= share else f"a medal from {share:.2f}"
+            parts.append(f"{case.name}: {yours * 1e6:.0f} µs, {rate:.2f} of a copy's rate ({medal}); {join(others)}")
+        return GateResult("speed", "passed", ". ".join(parts))
+
+
+def _called(prepared: Prepared, options: Sequence[str]) -> Prepared:
+    launch: Launch = replace(prepared.launch, options=dict.fromkeys(options, 1))
+    return replace(prepared, launch=launch)
+
+
+def launches_of(outcome: Outcome) -> list[Launched]:
+    """All launches of a case's first call."""
+    called = outcome.result.called
+    return list(called.launches[0]) if called is not None and called.launches else []
+
+
+def in_words(outcome: Outcome) -> str:
+    """``decode_attention_paged_kernel[(3, 4)] and …``"""
+    return join(f"{one.kernel}[{one.grid}]" for one in launches_of(outcome)) or "nothing"
+
+
+def launches_in_words(outcome: Outcome) -> str:
+    """A line for each launch of the first call, with the numbers that it passed."""
+    lines = [
+        f"{one.kernel}[{one.grid}], "
+        + ", ".join(f"{name} = {value}" for name, value in one.numbers.items() if "stride" not in name)
+        for one in launches_of(outcome)
+    ]
+    return "\n".join(["It launched:", *lines]) if lines else ""

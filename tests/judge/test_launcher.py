@@ -1,0 +1,85 @@
+"""The function around kernels: its verdict, what its card says, and what the wrong versions of it are told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from checker.checking import check_source
+from checker.course.launchers import LAUNCHERS
+from checker.judge.verdict import Verdict
+from checker.sandbox import Sandbox
+from checker.submission.from_path import from_path
+from tests.judge.wrong_launchers import WRONG, WrongLauncher
+
+PUZZLE = LAUNCHERS["paged_decode"]
+SOLUTION = Path(__file__).parents[2] / "solutions" / "launchers" / "paged_decode.py"
+TEXT = SOLUTION.read_text("utf-8")
+ABOVE = "@torch.library.custom_op"
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox() as opened:
+        yield opened
+
+
+def verdict(text: str, cases: Sequence[int], folder: Path, sandbox: Sandbox) -> Verdict:
+    file = folder / "paged_decode.py"
+    file.write_text(text, "utf-8")
+    (entry,) = from_path(file, LAUNCHERS)
+    assert entry.source is not None, entry.error
+    few = replace(PUZZLE, cases=tuple(PUZZLE.cases[i] for i in cases))
+    judged = check_source(few, entry.source, "cpu", runner=sandbox)
+    assert judged.gates[0].status != "infra_error", judged.gates[0].detail
+    return judged
+
+
+def test_the_course_own_passes_every_gate_that_runs_here(tmp_path: Path, sandbox: Sandbox) -> None:
+    passed = verdict(TEXT, (1, 5, 10, 13), tmp_path, sandbox)
+    assert passed.passed, passed.failure
+    assert passed.cases_right == passed.cases_run == 4
+    assert [gate.gate for gate in passed.gates if gate.status == "passed"] == [
+        *("source", "compile", "values", "memory", "traffic"),
+    ]
+    traffic = next(gate for gate in passed.gates if gate.gate == "traffic")
+    assert "decode_attention_paged_kernel[(8, 1)]" in traffic.message
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.belief)
+def test_a_wrong_launcher_is_caught_and_told_why(wrong: WrongLauncher, tmp_path: Path, sandbox: Sandbox) -> None:
+    assert TEXT.count(wrong.old) == 1, wrong.belief
+    text = TEXT.replace(wrong.old, wrong.new).replace(ABOVE, f"KEPT = {{}}\n\n\n{ABOVE}", 1)
+    failure = verdict(text, wrong.cases, tmp_path, sandbox).failure
+    assert failure is not None, wrong.belief
+    assert failure.gate == wrong.gate, failure.message
+    assert wrong.says in f"{failure.message} {failure.advice}"
+
+
+def test_a_line_is_the_learners_own(tmp_path: Path, sandbox: Sandbox) -> None:
+    """The function runs in a module that is made for it, with other lines above."""
+    failure = verdict(TEXT.replace("q, block_table = q", "q, block_table = missing"), (0, 1), tmp_path, sandbox).failure
+    line = 1 + TEXT[: TEXT.index("q, block_table = q")].count("\n")
+    assert failure is not None
+    assert failure.line == line
+    assert f"at line {line} " in failure.message
+
+
+def test_a_plain_function_and_a_wrong_fake_are_no_operator(tmp_path: Path, sandbox: Sandbox) -> None:
+    plain = "\n".join(line for line in TEXT.split("\n") if not line.startswith((ABOVE, "@paged_decode")))
+    for text in (plain, TEXT.replace("q.new_empty(q.shape)", "q.new_empty(q.shape[:2])")):
+        failure = verdict(text, (0, 1), tmp_path, sandbox).failure
+        assert failure is not None
+        assert (failure.gate, failure.status) == ("compile", "compile_error")
+
+
+def test_the_stub_waits_for_its_learner_and_other_parameters_are_named(tmp_path: Path, sandbox: Sandbox) -> None:
+    start, end = TEXT.index("    # your code starts"), TEXT.index("    # your code ends")
+    stub = TEXT[:start] + TEXT[end:]
+    assert verdict(stub, (0, 1), tmp_path, sandbox).status == "not_attempted"
+    failure = verdict(TEXT.replace("    lengths: torch", "    sizes: torch"), (0, 1), tmp_path, sandbox).failure
+    assert failure is not None
+    assert "should take q, k_cache, v_cache, block_table and lengths" in failure.message
