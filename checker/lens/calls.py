@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import os
 import re
 import sys
 import traceback
@@ -117,6 +118,7 @@ class Caller:
 
     def _compiled(self) -> Callable[..., Any]:
         function = self.function
+        os.environ.setdefault("USER", "nobody")  # the compiler asks for it, and a job cannot read who it is
 
         def call(*inputs: torch.Tensor) -> torch.Tensor:
             return function(*inputs) * 1
@@ -145,7 +147,7 @@ class Caller:
 
     def _planned(self, launch: Launch) -> CallReport:
         """With tensors without numbers, as `torch.compile` does to learn what an operator returns."""
-        import torch._prims  # the rest needs it first, and a worker imports it late
+        import torch._prims  # noqa: F401  the rest needs it first, and a worker imports it late
         from torch._subclasses.fake_tensor import FakeTensorMode
 
         if self.function is self.plain:
