@@ -2,7 +2,7 @@
 
 A puzzle is its solution without the learner's region. A notebook's source is Markdown that jupytext reads; in it
 
-    {{stub row_softmax}}        becomes the puzzle's file: the cell a learner works in
+    {{stub row_softmax}}        becomes the puzzle's file: the cell a learner works in. So does the name of a launcher
     {{assumptions row_softmax}} becomes what a kernel for the puzzle may assume, a list
     {{first_cell}}              becomes `notebooks/src/first_cell.py`, with the address that Colab clones the course from
     ![words](figures/x.svg)     becomes the figure itself, so that a notebook is whole wherever it is opened
@@ -38,7 +38,7 @@ from nbformat import NotebookNode
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from checker.course import PUZZLES
+from checker.course.launchers import JUDGED
 from checker.submission.marked_region import stub, without_docstring
 from checker.workspace import keep_copy
 from classroom.workshop import agenda, run_sheets
@@ -87,9 +87,13 @@ def made(root: Path) -> dict[str, str]:
             files[f"puzzles/{path.name}"] = stub(path.read_text("utf-8"))
         except ValueError as error:
             raise SourceError(f"solutions/{path.name}: {error}") from error
+    # a launcher needs kernels beside it, so its stub is only in the notebook, below theirs
+    launchers = {
+        f"puzzles/{p.name}": stub(p.read_text("utf-8")) for p in (root / "solutions" / "launchers").glob("*.py")
+    }
     lessons = []
     for path in sorted((root / "notebooks" / "src").glob("*.md")):
-        built = notebook(path, root, files)
+        built = notebook(path, root, {**files, **launchers})
         files[f"notebooks/{path.stem}.ipynb"] = nbformat.writes(built) + "\n"
         lessons.append(agenda.lesson_of(path.stem, built.metadata, agenda.title_of(built.cells[0].source)))
     if known := [lesson for lesson in lessons if lesson]:
@@ -152,9 +156,9 @@ def _insertion(directive: str, argument: str | None, source: Path, root: Path, p
             raise SourceError(f"{source.name}: {{{{stub {argument}}}}} names no file in solutions/")
         return without_docstring(text).strip("\n")
     if directive == "assumptions":
-        if argument not in PUZZLES:
+        if argument not in JUDGED:
             raise SourceError(f"{source.name}: {{{{assumptions {argument}}}}} names no puzzle")
-        return "\n".join(f"- **{topic}:**{words}" for topic, words in map(_topic, PUZZLES[argument].assumptions))
+        return "\n".join(f"- **{topic}:**{words}" for topic, words in map(_topic, JUDGED[argument].assumptions))
     raise SourceError(
         f"{source.name}: there is no directive {{{{{directive}}}}}; sync knows stub, assumptions and first_cell"
     )

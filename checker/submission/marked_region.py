@@ -22,8 +22,10 @@ def stub(text: str) -> str:
 
 
 def without_docstring(module: str) -> str:
-    """A puzzle's file without its docstring, which repeats the notebook's title."""
-    return re.sub(r'\A""".*?"""\n+', "", module, flags=re.DOTALL)
+    """A puzzle's file without its docstring, which repeats the notebook's title, and without kernels that it imports from others."""
+    return re.sub(
+        r'\A""".*?"""\n+|^from solutions\.\w+ import \w+_kernel\n', "", module, flags=re.DOTALL | re.MULTILINE
+    )
 
 
 def _bounds(lines: list[str]) -> tuple[int, int]:

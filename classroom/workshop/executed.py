@@ -18,8 +18,9 @@ SUFFIXES = (".py", ".js", ".css")
 def fill_in(notebook: NotebookNode, solutions: Path) -> None:
     """Put the course's solution into each cell that a learner would fill."""
     for cell in notebook.cells:
-        path = solutions / f"{cell.id.removeprefix('stub-')}.py"
-        if cell.id.startswith("stub-") and path.is_file():
+        name = f"{cell.id.removeprefix('stub-')}.py"
+        path = next((path for path in (solutions / name, solutions / "launchers" / name) if path.is_file()), None)
+        if cell.id.startswith("stub-") and path is not None:
             cell.source = without_docstring(path.read_text("utf-8")).strip("\n")
 
 
