@@ -14,6 +14,7 @@ from checker.course import decode
 from checker.course.attention import FILM_STATE, TOLERANCE, attention_table
 from checker.course.attention_values import scale_of
 from checker.course.tensors import once_a_case
+from checker.films.diagram import Band, Diagram, Drawn, Gather
 from checker.puzzle import Case, FilmSpec, Part, Tensors
 
 PAGES = (8, 16, 32, 64)
@@ -124,6 +125,16 @@ def keys(case: Case) -> int:
     return decode.keys_loaded(case) * case.sizes["D"]
 
 
+def in_pages(diagram: Diagram) -> Diagram:
+    """With the block table and all pages above the one that is loaded."""
+    return replace(
+        diagram,
+        tensors={**diagram.tensors, "block_table_ptr": Drawn(("text", "entry"), at=("text", "key"))},
+        down=(Band("text", 60, 18), Band("page", 22), *diagram.down),
+        gather=Gather("block_table_ptr", ("k_ptr", "v_ptr"), at=("page", "key")),
+    )
+
+
 FLAGS = {**decode.FLAGS, "SHARED": False}
 
 PUZZLE = puzzle(
@@ -188,14 +199,14 @@ PUZZLE = puzzle(
     ),
     film=FilmSpec(
         case=Case(
-            {"B": 1, "H_Q": 4, "H_KV": 1, "N_KV": 76, "SPLITS": 2, "PAGE": 16, "D": 16},
+            {"B": 1, "H_Q": 4, "H_KV": 1, "N_KV": 95, "SPLITS": 2, "PAGE": 16, "D": 16},
             {"BLOCK_G": 16, "BLOCK_N": 16},
             family=values.rising,
             flags=FLAGS,
         ),
-        diagram=decode.diagram(),
+        diagram=in_pages(decode.diagram()),
         state=FILM_STATE,
-        choices={"N_KV": (40, 76), "SPLITS": (1, 2, 4), "PAGE": (8, 16, 32), "BLOCK_N": (16, 32)},
+        choices={"N_KV": (40, 95), "SPLITS": (1, 2, 4), "PAGE": (8, 16, 32), "BLOCK_N": (16, 32)},
     ),
     parts=(
         Part("whole", "all keys in one split", lambda case: case.sizes["SPLITS"] == 1, ("o_part_ptr", "lse_part_ptr")),

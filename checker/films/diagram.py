@@ -205,6 +205,19 @@ class KeptState:
 
 
 @dataclass(frozen=True)
+class Gather:
+    """Pages that a table leads to: a row of boxes as they lie in memory, and an arrow from each entry that is read to its page.
+
+    The first dimension of the tensors `pages` numbers the pages, and the one before their last the slots of a page. The row of boxes
+    is at the bands ``(down, across)``, below the `table`.
+    """
+
+    table: str
+    pages: tuple[str, ...]
+    at: tuple[str, str]
+
+
+@dataclass(frozen=True)
 class Diagram:
     """The stage of a film: each tensor with the axes of its last two dimensions, and the values on chip between them.
 
@@ -219,3 +232,4 @@ class Diagram:
     running: RunningState | None = None
     square: Square | None = None
     state: KeptState | None = None
+    gather: Gather | None = None

@@ -73,6 +73,8 @@ class FilmData:
     layout: Layout
     cells: dict[str, list[str]] = field(default_factory=dict)
     """Formatted values by tensor, row-major, all slices; tensors that the kernel writes hold what was there at the end."""
+    entries: np.ndarray | None = None
+    """Of the table that leads to pages."""
     visits: Visits | None = None
     state: StateSteps | None = None
     divergences: list[Divergence] = field(default_factory=list)
@@ -248,6 +250,7 @@ def film_data(
         for t in layout.tensors
         if t.cells
     }
+    film.entries = arrays.get(diagram.gather.table) if diagram.gather else None
     film.notes = [*_findings(trace, source, steps), *_wrong(film)]
     if running and not running.in_memory:
         film.lines = layout.tensor(running.rows).columns
@@ -279,6 +282,8 @@ def _present(diagram: Diagram, trace: Trace) -> Diagram:
         out = replace(out, square=None)
     if out.state and not {out.state.added, out.state.columns, out.state.rows or out.state.columns} <= set(tensors):
         out = replace(out, state=None)
+    if out.gather and not {out.gather.table, *out.gather.pages} <= set(tensors):
+        out = replace(out, gather=None)
     if (diagram.square and not out.square) or (diagram.state and not out.state):
         out = replace(out, down=(), across=())
     return out

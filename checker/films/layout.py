@@ -19,6 +19,7 @@ WIDTH = 640.0  # of the stage, in CSS pixels at most
 GUTTER, HEAD, FOOT, GAP, SIDE_GAP, APART = 26, 38, 10, 20, 16, 14
 VALUES = 420  # cells with numbers in all tensors together, at most
 LENS = 112.0  # height of the enlarged pictures
+ARROWS = 40.0  # room for the arrows from a table to its pages
 DTYPES = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "float64": "fp64"}
 
 
@@ -155,6 +156,8 @@ class Layout:
     lens: list[Rect] = field(default_factory=list)
     state: dict[str, Rect] = field(default_factory=dict)
     """``"after"``, ``"before"`` and, where the state has a vector beside it, ``"sums"``, ``"sums before"``."""
+    gather: Rect | None = None
+    """All pages that a table leads to."""
     action_at: tuple[float, float] = (0.0, 0.0)
     """Where the words about what the step does start."""
     about: tuple[float, float] = (0.0, 0.0)
@@ -372,6 +375,10 @@ class _Grid:
             self._put(before, _Item("before", wide, 14.0 if state.flat else high, 92))
             if self.total:
                 self._put(before, _Item("sums before", 18.0, high))
+        if gather := self.diagram.gather:
+            down, across = self.down[gather.at[0]], self.across[gather.at[1]]
+            room = self.diagram.across[across].room, self.diagram.down[down].room
+            self._put((down, across), _Item("gather", *room, head=ARROWS))
         running = self.diagram.running
         for name, t in self.tensors.items():
             if t.columns and running and name == running.rows and "" in self.across:
@@ -530,6 +537,7 @@ def _finish(
     if grid.sides:
         down, across = (grid.tensors[n].rows for n in grid.sides)
         layout.square, layout.sides = named["square"].rect, (down, across)
+    layout.gather = named["gather"].rect if "gather" in named else None
     layout.state = {key: named[key].rect for key in ("after", "before", "sums", "sums before") if key in named}
 
 

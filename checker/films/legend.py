@@ -38,6 +38,7 @@ def _needed(film: FilmData, shared: bool) -> list[tuple[str, str]]:
         (visits, "visited", "visited before, not kept"),
         (visits and any("-" in heat[2] for k in range(len(film.steps)) if (heat := visits.heat(k))), "hidden", hidden),
         (visits and visits.skipped, "skipped", "skipped tiles: never loaded"),
+        (film.layout.gather, "leads", "the page that an entry of the table leads to"),
         ("adds" in actions, "adds", "added to the state"),
         ("reads" in actions, "reads", "the state is read"),
         (film.state and any(at.reads for at in film.state.at), "told", "pairs that went through the state"),
@@ -63,6 +64,8 @@ def _swatch(kind: str) -> Markup:
             return rect(Q, f"pulse {kind}")
         case "shared":
             return rect(Q, "seen atomic") + path("shared", hatch(Q, 5))
+        case "leads":
+            return path("leading", "M2 2L24 14l-5-.2M24 14l-2.6-4.2")
         case "skipped":
             return rect(Q, "grid") + path("skipped", "M2 2L24 14M24 2L2 14")
     inner = "" if kind == "load" else "|inner"

@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from checker.films.diagram import KeptState, RunningState, Square
 from checker.films.film_data import FilmData, elements
+from checker.films.gather import gather
 from checker.films.kept_state import StateSteps
 from checker.films.layout import PlacedTensor
 from checker.films.scene import Scenes, Value
@@ -49,6 +50,8 @@ def stage(film: FilmData, scenes: Scenes) -> Markup:
         out += _square(film, film.layout.square, scenes)
     for tensor in film.layout.tensors:
         out += _tensor(film, tensor, scenes)
+    if film.layout.gather and film.diagram.gather:
+        out += gather(film, film.diagram.gather, film.layout.gather, scenes)
     if film.visits and film.diagram.square:
         out += _lens(film, film.visits, film.diagram.square, scenes)
     if film.state and film.diagram.state:

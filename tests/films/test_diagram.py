@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -46,3 +47,19 @@ def test_a_state_is_drawn_where_its_product_would_be_written(tmp_path: Path) -> 
     assert layout.square[0] == pytest.approx(span(k, "x")[0], abs=0.2)
     assert span(q, "y") == pytest.approx(span(o, "y"), abs=0.2)
     assert layout.state["before"][1:] == (y, w, h), "before and after at one scale"
+
+
+def test_an_arrow_leads_from_each_entry_that_is_read_to_its_page(tmp_path: Path) -> None:
+    shot = films.solved("decode_attention_paged", tmp_path)
+    table, pages = shot.values["block_table_ptr"][0].tolist(), shot.trace.tensors["k_ptr"].shape[0]
+    assert shot.film.layout.gather is not None
+    left, _, wide, _ = shot.film.layout.gather
+    first, _ = span(shot.film.layout.tensor("block_table_ptr"), "x")
+    each = shot.film.layout.tensor("block_table_ptr").ux
+    drawn = re.search(r'class="leads" d="([^"]+)"', shot.html)
+    assert drawn is not None
+    strokes = re.findall(r"M([\d.]+) [\d.]+(?:l([-\d.]+) [-\d.]+|v[-\d.]+)", drawn[1])[::3]  # the others are heads
+    leads = {
+        int((float(x) - first) / each): int((float(x) + float(dx or 0) - left) * pages / wide) for x, dx in strokes
+    }
+    assert leads == dict(enumerate(table[:6])), "95 keys lie in six pages of 16, and no arrow starts past the length"
