@@ -245,7 +245,7 @@ class Remark:
 
 @dataclass(frozen=True)
 class Launcher:
-    """A function around kernels, where a puzzle asks for no kernel: it allocates, launches them and returns the output.
+    """The Python function around kernels, where a puzzle asks for no kernel: it allocates, launches them and returns the output.
 
     Each case has several steps, calls one after another. A step has tensors of its own, with its number in their names (``q_1``), and
     shares the others.

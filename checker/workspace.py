@@ -48,11 +48,11 @@ class Workspace:
 
     def solution_file(self, puzzle: str) -> Path | None:
         """The course's solution, from this folder or from the course that `checker` was imported with."""
-        for root in (self.root, COURSE):
-            path = root / "solutions" / f"{puzzle}.py"
-            if path.is_file():
-                return path
-        return None
+        folders = [root / "solutions" for root in (self.root, COURSE)]
+        files = [
+            path for folder in folders for path in (folder / f"{puzzle}.py", folder / "launchers" / f"{puzzle}.py")
+        ]
+        return next((path for path in files if path.is_file()), None)
 
 
 def find(start: Path | None = None) -> Workspace:

@@ -27,6 +27,8 @@ def check(kernel: Any, device: str = "auto", only: str = "", amd: bool = False) 
         raise UsageError("`amd` compiles a whole kernel: leave out `only`, or `amd`.")
     puzzle, source = kernel_named(kernel, "check")
     refuse_edited(source)
+    if amd and puzzle.launcher is not None:
+        raise UsageError("`amd` compiles kernels. Check the kernels that it launches with it.")
     return check_parts(puzzle, source, only) if only else check_and_show(puzzle, source, device, amd=amd)
 
 

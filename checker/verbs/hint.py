@@ -104,6 +104,8 @@ def _explanation(puzzle: Puzzle, space: Workspace) -> ShownHint:
     return replace(
         shown,
         code=textwrap.dedent(region(path.read_text(encoding="utf-8"))),
-        source=f"solutions/{puzzle.name}.py",
+        source=path.relative_to(
+            next(folder for folder in path.parents if folder.name == "solutions").parent
+        ).as_posix(),
         footer="Yours may look different and be just as good.",
     )

@@ -76,6 +76,41 @@ def test_a_plain_function_and_a_wrong_fake_are_no_operator(tmp_path: Path, sandb
         assert (failure.gate, failure.status) == ("compile", "compile_error")
 
 
+def test_a_report_of_right_launches_does_not_make_zeros_right(tmp_path: Path, sandbox: Sandbox) -> None:
+    """The function runs beside the code that reports on it, and may replace it."""
+    forged = """
+    import gc
+    from checker.judge.runner import CallReport
+    from checker.lens.calls import Caller
+
+    def forged(self, launch):
+        for name in launch.outputs:
+            launch.arguments[name].zero_()
+        return CallReport()
+
+    Caller.__call__ = forged
+    (B, H_Q, D), (H_KV"""
+    failure = verdict(TEXT.replace("\n    (B, H_Q, D), (H_KV", forged), (0, 1, 2), tmp_path, sandbox).failure
+    assert failure is not None
+    assert failure.gate == "values"
+    assert failure.mismatch is not None
+
+
+def test_helpers_constants_and_kernels_come_from_wherever_they_are(tmp_path: Path, sandbox: Sandbox) -> None:
+    """A kernel of the learner's own replaces the course's, and its lines are counted in the file."""
+    solution = SOLUTION.parents[1] / "merge_attention_splits.py"
+    merge = solution.read_text("utf-8").replace(
+        "tl.sum(w[:, None] * o_part, axis=0) / l_safe", "tl.sum(w[:, None] * o_part, axis=0)"
+    )
+    imports, function = TEXT.replace("cores = torch.cuda", "cores = CORES or torch.cuda").split(ABOVE)
+    imports = imports.replace("from solutions.merge_attention_splits import merge_attention_splits_kernel\n", "")
+    failure = verdict(f"{imports}CORES = 132\n{ABOVE}{function}\n\n{merge}", (1, 13), tmp_path, sandbox).failure
+    assert failure is not None
+    assert failure.gate == "values", failure.message
+    assert failure.case is not None
+    assert failure.case.sizes["N_KV"] == 2000, "one split alone is divided by 1"
+
+
 def test_the_stub_waits_for_its_learner_and_other_parameters_are_named(tmp_path: Path, sandbox: Sandbox) -> None:
     start, end = TEXT.index("    # your code starts"), TEXT.index("    # your code ends")
     stub = TEXT[:start] + TEXT[end:]
