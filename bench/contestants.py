@@ -20,7 +20,15 @@ import triton
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from checker import gpu
-from solutions.fast import attention, attention_backward, attention_fp8, attention_split, linear_attention, softmax
+from solutions.fast import (
+    attention,
+    attention_backward,
+    attention_fp8,
+    attention_split,
+    delta_rule,
+    linear_attention,
+    softmax,
+)
 
 Outputs = tuple[torch.Tensor, ...]
 Run = Callable[[], Outputs]
@@ -446,6 +454,92 @@ def of_fla(shown: str, name: str, normalised: bool, q: torch.Tensor, k: torch.Te
     return Contestant(shown, "peer", run, checked=normalised, note="without the map elu + 1")
 
 
+# ------------------------------------------------------------------------------------------------- decays and the delta rule
+
+
+def exact_delta(tensors: Outputs, g: torch.Tensor, beta: torch.Tensor | None) -> torch.Tensor:
+    """The gated delta rule of one head's q, k, v [N, D], token by token in float64; without beta, linear attention with decays."""
+    (q, k, v), decays = (t.double() for t in tensors), g.double().exp()
+    state = torch.zeros(q.shape[1], v.shape[1], dtype=torch.float64, device=q.device)
+    o = torch.empty_like(v)
+    for i in range(q.shape[0]):
+        state *= decays[i]
+        state.addr_(k[i], v[i] if beta is None else beta[i] * (v[i] - k[i] @ state))
+        o[i] = q[i] @ state
+    return o
+
+
+def course_delta(tensors: Outputs, g: torch.Tensor, beta: torch.Tensor | None) -> Callable[..., Run]:
+    """The plain kernels, from a state of zeros: four for the delta rule, one without beta."""
+    (q, k, v), (b, h, n, d) = tensors, tensors[0].shape
+    o, before = torch.empty_like(v), torch.zeros(b, h, d, d, device="cuda")
+    after, at = torch.empty_like(before), [stride for t in (q, k, v, o) for stride in (t.stride(1), t.stride(2))]
+    if beta is None:
+        decay = solution("decay_linear_attention_chunked")
+
+        def make_decay(chunk: int, block_v: int, warps: int) -> Run:
+            meta = {"CHUNK": chunk, "BLOCK_V": block_v, "D": d, "num_warps": warps}
+            return lambda: (decay[(b * h, d // block_v)](q, k, v, g, o, before, after, *at, n, d, **meta), o)[1:]
+
+        return make_decay
+    names = ("delta_chunk_matrix", "triangular_inverse", "delta_chunk_values", "delta_chunk_walk")
+    matrix_kernel, inverse_kernel, values_kernel, walk_kernel = map(solution, names)
+    u, w, few = (torch.empty(b, h, n, size, device="cuda") for size in (d, d, 16))
+
+    def make(chunk: int, block_v: int, warps: int) -> Run:
+        chunks = triton.cdiv(n, chunk)
+        a, t = (torch.empty(b, h, chunks, chunk, chunk, device="cuda") for _ in range(2))
+        grid, meta = (chunks, b * h), {"CHUNK": chunk, "num_warps": warps}
+
+        def run() -> Outputs:
+            matrix_kernel[grid](k, g, beta, a, *at[2:4], n, chunks, D=d, **meta)
+            inverse_kernel[grid](a, v, t, few, *at[4:6], n, chunks, D_V=16, **meta)
+            values_kernel[grid](t, k, v, g, beta, u, w, *at[2:6], n, chunks, D=d, D_V=d, **meta)
+            numbers = (*at[:4], *at[6:], n, d)
+            walk = walk_kernel[(b * h, d // block_v)]
+            walk(q, k, u, w, g, o, before, after, *numbers, BLOCK_V=block_v, D=d, **meta)
+            return (o,)
+
+        return run
+
+    return make
+
+
+def delta_contest(b: int, h: int, n: int, d: int, corrects: bool, thorough: bool) -> Contest:
+    """The gated delta rule, or without corrections retention: the decays of each head are fixed, as flash-linear-attention has them."""
+    q, k, v = (torch.randn(b, h, n, d, device="cuda", dtype=torch.bfloat16) for _ in range(3))
+    q, k = (F.normalize(t.float(), dim=-1).to(t.dtype) for t in (q, k))
+    if corrects:
+        g, beta = -0.1 * torch.rand(b, h, n, device="cuda"), torch.rand(b, h, n, device="cuda")
+        fast = partial(delta_rule.delta_rule, q, k, v, g, beta)
+    else:
+        fixed = (1 - 2.0 ** (-5.0 - torch.arange(h, device="cuda"))).log()
+        g, beta = fixed[None, :, None].expand(b, h, n).contiguous(), None
+        fast = partial(delta_rule.decay_linear_attention, q, k, v, g)
+    expected = {}
+    for head in sorted({0, b * h - 1}):
+        rows = tuple(t.flatten(0, 1)[head] for t in (q, k, v))
+        shares = None if beta is None else beta.flatten(0, 1)[head]
+        expected[head] = (exact_delta(rows, g.flatten(0, 1)[head], shares),)
+    contestants = [
+        copy(2, b, h, n, d, dtype=torch.bfloat16),
+        Contestant("fast", "fast", lambda: fast()[:1]),
+        course("in chunks", course_delta((q, k, v), g, beta), [(64, 32, 4), (32, 32, 4), (64, 64, 8)], thorough),
+    ]
+    contest = Contest(4 * q.nbytes, "GB/s", contestants, worst(expected), 1e-2)
+    swapped = [t.transpose(1, 2).contiguous() for t in (q, k, v, g, beta) if t is not None]
+
+    def theirs(name: str, *tensors: torch.Tensor) -> Run:
+        kernel = module(f"fla.ops.{name.removeprefix('chunk_')}", name)
+        return alone(lambda: kernel(*tensors, scale=1.0)[0].transpose(1, 2))
+
+    if corrects:
+        contest.add("fla chunk_gated_delta_rule", lambda: theirs("chunk_gated_delta_rule", *swapped))
+    else:
+        contest.add("fla chunk_retention", lambda: theirs("chunk_retention", *swapped[:3]))
+    return contest
+
+
 # -------------------------------------------------------------------------------------------------------------------- cases
 
 
@@ -475,6 +569,13 @@ def linear_case(b: int, h: int, n: int, d: int, **flags: bool) -> Case:
     return Case("linear", f"D{d} b{b} h{h} n{n}", lambda thorough: linear_contest(b, h, n, d, thorough), **flags)
 
 
+def delta_case(family: str, b: int, h: int, n: int, d: int, **flags: bool) -> Case:
+    def make(thorough: bool) -> Contest:
+        return delta_contest(b, h, n, d, family == "delta", thorough)
+
+    return Case(family, f"D{d} b{b} h{h} n{n}", make, **flags)
+
+
 def ragged_cases(n: int) -> list[Case]:
     """Every family at one length, which fits a tile or does not."""
     return [
@@ -497,6 +598,7 @@ def cases() -> list[Case]:
         *(forward_case(1, 16, 16384, 128, causal, quick=True) for causal in both),
         *(softmax_case(m, n, FP32, quick=True) for m, n in ((4096, 65536), (1024, 262144), (32, 2**23))),
         *(linear_case(*shape, quick=True) for shape in ((8, 16, 4096, 64), (8, 16, 4096, 128), (1, 4, 65536, 64))),
+        *(delta_case(family, 8, 16, 4096, d, quick=d == 128) for d in (128, 64) for family in ("decay", "delta")),
         *(backward_case(1, 16, 16384, 128, causal, quick=True) for causal in both),
         *(forward_case(1, 32, 16384, 64, causal, quick=True) for causal in both),
         *(decode_case(*shape, quick=True) for shape in ((1, 32, 8, 65536), (4, 16, 2, 16384))),

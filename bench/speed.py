@@ -192,7 +192,9 @@ def main(
     seconds: Annotated[float, typer.Option(help="start no case after so many")] = 900,
     only: Annotated[
         list[str] | None,
-        typer.Option(help="limits, forward, backward, decode, softmax or linear; others keep their figures"),
+        typer.Option(
+            help="limits, forward, backward, decode, softmax, linear, decay or delta; others keep their figures"
+        ),
     ] = None,
     page: Annotated[Path | None, typer.Option(help="make docs/speed.md from this report; time nothing")] = None,
 ) -> None:

@@ -16,6 +16,8 @@ FAMILIES = {
     "decode": "Attention, one query per head",
     "softmax": "Softmax",
     "linear": "Causal linear attention",
+    "decay": "Linear attention with decays",
+    "delta": "The gated delta rule",
 }
 
 
@@ -46,6 +48,8 @@ def _aims() -> Iterator[Aim]:
         yield Aim(family, case, "fast, in Gluon", "cuDNN", in_gluon)
     for case, ratio in (("D64 b8 h16 n4096", 0.60), ("D128 b8 h16 n4096", 0.40), ("D64 b1 h4 n65536", 0.45)):
         yield Aim("linear", case, "fast", "copy", ratio)
+    yield Aim("decay", "D128 b8 h16 n4096", "fast", "fla chunk_retention", 1.50)
+    yield Aim("delta", "D128 b8 h16 n4096", "fast", "fla chunk_gated_delta_rule", 1.00)
 
 
 AIMS = tuple(_aims())

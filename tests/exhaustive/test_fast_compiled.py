@@ -29,6 +29,7 @@ from solutions.fast import (
     attention_fp8,
     attention_gluon,
     attention_split,
+    delta_rule,
     linear_attention,
     softmax,
 )
@@ -129,6 +130,21 @@ def test_linear_attention(tmp_path: Path) -> None:
             for name, one in kernels.items():
                 assert one.spilled <= (512 if d == 128 else FEW), name
                 assert d == 128 or not one.waits, name
+
+
+def test_the_delta_rule_and_decays(tmp_path: Path) -> None:
+    for (delta, d), configs in delta_rule.CONFIGS.items():
+        (q, k, v), g = empty(1, 4, N, d), torch.empty(1, 4, N)
+        for config in configs:
+            work = (
+                partial(delta_rule.delta_rule, q, k, v, g, g, config=config)
+                if delta
+                else partial(delta_rule.decay_linear_attention, q, k, v, g, config=config)
+            )
+            kernels = built_by(work, tmp_path)
+            assert set(kernels) == {"walk_kernel"} | ({"values_kernel"} if delta else set())
+            assert_lean(*kernels.values())
+            assert all("wgmma.mma_async" in one.ptx for one in kernels.values())
 
 
 def test_softmax(tmp_path: Path) -> None:

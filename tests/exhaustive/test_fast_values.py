@@ -5,13 +5,22 @@ from __future__ import annotations
 import pytest
 import torch
 
-from solutions.fast import attention, attention_backward, attention_fp8, attention_split, linear_attention, softmax
+from solutions.fast import (
+    attention,
+    attention_backward,
+    attention_fp8,
+    attention_split,
+    delta_rule,
+    linear_attention,
+    softmax,
+)
 from tests.fast import exact
 from tests.fast.exact import BOTH, GROUPED, WIDTHS, apart, assert_attention, every, normal, padded
 from tests.fast.launches import caught, simulated
 
 FORWARD = [(d, causal, c) for d in (64, 128) for causal in (False, True) for c in attention.configs(d, causal)]
 LINEAR = [(d, c, parts) for d, configs in linear_attention.CONFIGS.items() for c in configs for parts in (1, 2)]
+WALKS = [(delta, d, c) for (delta, d), configs in delta_rule.CONFIGS.items() for c in configs]
 SOFTMAX = [softmax.Config(64, 1), softmax.Config(64, 1, 8), softmax.Config(64, 1, 0, 128), softmax.Config(64, 1, 8, 64)]
 
 
@@ -107,6 +116,20 @@ def test_causal_linear_attention(n: int, d: int, config: linear_attention.Config
     with caught(simulated):
         o = linear_attention.linear_attention(q, k, v, config, parts)
     assert apart(o, exact.linear_attention(q, k, v)) < 6e-3
+
+
+@pytest.mark.parametrize(("delta", "d", "config"), WALKS, ids=str)
+@every(n=[1, 193], alike=BOTH)
+def test_the_delta_rule_and_decays(n: int, alike: bool, delta: bool, d: int, config: delta_rule.Config) -> None:
+    tensors, g, beta, s0 = exact.sequence(n, d, alike)
+    with caught(simulated):
+        if delta:
+            got = delta_rule.delta_rule(*tensors, g, beta, s0, config)
+        else:
+            got = delta_rule.decay_linear_attention(*tensors, g, s0, config)
+    expected = exact.delta_rule(*tensors, g, beta if delta else None, s0)
+    most = 4e-2 if delta and alike else 8e-3
+    assert max(apart(a, b) for a, b in zip(got, expected, strict=True)) < most
 
 
 @every(config=SOFTMAX, n=[1, 17, 64, 300], dtype=[torch.float32, torch.bfloat16])

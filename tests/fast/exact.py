@@ -110,3 +110,41 @@ def linear_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch
     q, k = (F.elu(t.double()) + 1 for t in (q, k))
     a = (q @ k.transpose(-1, -2)).tril()
     return (a @ v.double()) / (a.sum(-1, keepdim=True) + 1e-6)
+
+
+def sequence(
+    n: int, d: int, alike: bool = False, device: str = "cpu"
+) -> tuple[list[torch.Tensor], torch.Tensor, torch.Tensor, torch.Tensor]:
+    """q, k and v of three heads, with q and k of norm 1; g with one decay to nothing; beta up to 1; and a first state.
+
+    Keys that are `alike` differ by a twentieth, and every beta is 1: as a text that repeats itself.
+    """
+    shape, noise = (1, 3, n, d), 0.05 if alike else 1.0
+    base = torch.randn(1, 3, 1, d, device=device) * alike
+    q, k = (F.normalize(base + noise * torch.randn(*shape, device=device), dim=-1).bfloat16() for _ in range(2))
+    g, beta = -0.1 * torch.rand(1, 3, n, device=device), torch.rand(1, 3, n, device=device)
+    if alike:
+        return (
+            [q, k, torch.randn(*shape, device=device).bfloat16()],
+            0 * g,
+            0 * beta + 1,
+            q.new_zeros(1, 3, d, d).float(),
+        )
+    g[:, 0, n // 2] = -math.inf
+    return [q, k, torch.randn(*shape, device=device).bfloat16()], g, beta, torch.randn(1, 3, d, d, device=device)
+
+
+def delta_rule(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, g: torch.Tensor, beta: torch.Tensor | None, s0: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Output and state after the last token, one token at a time. Without beta nothing is compared: linear attention with decays."""
+    q, k, v, g, s = (t.double() for t in (q, k, v, g, s0))
+    o = torch.empty_like(v)
+    for i in range(q.shape[2]):
+        s = s * g[:, :, i, None, None].exp()
+        key, u = k[:, :, i, :, None], v[:, :, i, None, :]
+        if beta is not None:
+            u = beta[:, :, i, None, None] * (u - key.mT @ s)
+        s = s + key @ u
+        o[:, :, i] = (q[:, :, i, None, :] @ s)[:, :, 0]
+    return o, s

@@ -15,9 +15,17 @@ from checker.compiler import CompileRequest, requests_for
 from checker.compiler.request import POINTERS
 from checker.puzzle import Launch
 from checker.simulator import simulate
-from solutions.fast import attention, attention_backward, attention_fp8, attention_split, linear_attention, softmax
+from solutions.fast import (
+    attention,
+    attention_backward,
+    attention_fp8,
+    attention_split,
+    delta_rule,
+    linear_attention,
+    softmax,
+)
 
-MODULES = (softmax, attention, attention_backward, attention_fp8, attention_split, linear_attention)
+MODULES = (softmax, attention, attention_backward, attention_fp8, attention_split, linear_attention, delta_rule)
 OPTIONS = ("num_warps", "num_stages", "maxnreg", "launch_cooperative_grid")
 HOPPER = 90
 

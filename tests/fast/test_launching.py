@@ -8,7 +8,15 @@ from functools import partial
 import pytest
 import torch
 
-from solutions.fast import attention, attention_backward, attention_fp8, attention_split, linear_attention, softmax
+from solutions.fast import (
+    attention,
+    attention_backward,
+    attention_fp8,
+    attention_split,
+    delta_rule,
+    linear_attention,
+    softmax,
+)
 from tests.fast.launches import caught
 
 
@@ -28,6 +36,8 @@ FORWARD = {
     "split": attention_split.attention_split,
     "fp8": attention_fp8.attention_fp8,
     "linear": linear_attention.linear_attention,
+    "decay": lambda q, k, v: delta_rule.decay_linear_attention(q, k, v, LSE),
+    "delta": lambda q, k, v: delta_rule.delta_rule(q, k, v, LSE, LSE),
 }
 
 
@@ -67,6 +77,22 @@ def test_attention_refuses_heads_that_cannot_share_and_lengths_it_cannot_read() 
             attention.attention(Q, Q, Q, key_lengths=lengths, config=attention.SPECIALISED)
         with pytest.raises(ValueError, match="17 queries need as many keys, and there are 9"):
             attention_split.attention_split(Q, SHORT, SHORT, causal=True)
+
+
+def test_the_delta_rule_refuses_decays_shares_and_states_that_it_cannot_read() -> None:
+    state = torch.zeros(1, 2, 64, 64)
+    with caught(launched):
+        for g, beta, s0, words in (
+            (LSE.bfloat16(), LSE, None, "g has to be float32"),
+            (LSE, LSE[:, :1], None, r"beta has (gaps|to be \[1, 2, 17\])"),
+            (LSE, LSE, state.bfloat16(), "s0 has to be float32"),
+            (LSE, LSE, state[:, :, :17], r"s0 has (gaps|to be \[1, 2, 64, 64\])"),
+            (LSE, LSE, torch.zeros(1, 1, 64, 64), r"s0 has to be \[1, 2, 64, 64\], not \[1, 1, 64, 64\]"),
+        ):
+            with pytest.raises(ValueError, match=words):
+                delta_rule.delta_rule(Q, Q, Q, g, beta, s0)
+        with pytest.raises(ValueError, match="q has to be bfloat16, not float16"):
+            delta_rule.decay_linear_attention(HALF, HALF, HALF, LSE)
 
 
 def test_the_backward_pass_refuses_what_the_forward_pass_did_not_make() -> None:

@@ -12,7 +12,15 @@ from typing import Any
 import pytest
 import torch
 
-from solutions.fast import attention, attention_backward, attention_fp8, attention_split, linear_attention, softmax
+from solutions.fast import (
+    attention,
+    attention_backward,
+    attention_fp8,
+    attention_split,
+    delta_rule,
+    linear_attention,
+    softmax,
+)
 from tests.fast import exact
 from tests.fast.exact import (
     BOTH,
@@ -165,6 +173,19 @@ def test_causal_linear_attention(n: int, d: int) -> None:
         for segments in (s for s in (1, 2, 8) if 128 * (s - 1) < n):
             (o,) = twice(lambda c=config, s=segments: (linear_attention.linear_attention(q, k, v, c, s),))
             assert apart(o, expected) < 6e-3, (config, segments)
+
+
+@every(alike=BOTH, d=WIDTHS, n=LENGTHS)
+def test_the_delta_rule_and_decays(n: int, d: int, alike: bool) -> None:
+    """Where keys are alike, a chunk's writes nearly cancel, and bf16 keeps fewer digits of the rest."""
+    tensors, g, beta, s0 = exact.sequence(n, d, alike, device="cuda")
+    expected = {True: exact.delta_rule(*tensors, g, beta, s0), False: exact.delta_rule(*tensors, g, None, s0)}
+    for config in delta_rule.CONFIGS[True, d]:
+        o, s = twice(lambda c=config: delta_rule.delta_rule(*tensors, g, beta, s0, c))
+        assert max(apart(o, expected[True][0]), apart(s, expected[True][1])) < (4e-2 if alike else 8e-3), config
+    for config in delta_rule.CONFIGS[False, d]:
+        o, s = twice(lambda c=config: delta_rule.decay_linear_attention(*tensors, g, s0, c))
+        assert max(apart(o, expected[False][0]), apart(s, expected[False][1])) < 6e-3, config
 
 
 LONG_ROWS = (33000, 65536, 65537, 262144, 262143, 2**21, 2**21 + 1, 2**23)
