@@ -87,7 +87,8 @@ power limit counts, as in training. Figures are medians. GB/s count every input 
 count 4 · B · H · N² · D operations, half of that under a causal mask, and 2.5 times as many backward. Gaps under 5 % are ties.""",
         "*fast* is `solutions/fast/`. *course* is the plain solutions with the best of a few tiles, or with the first ones where time was short.",
         """In linear attention flash-linear-attention's kernel is followed by its normaliser, several operations of PyTorch, which are in its time;
-the map elu + 1 is not.""",
+the map elu + 1 is not. Linear attention with decays has retention's, one for each head. There and in the delta rule, keys and queries
+have norm 1.""",
     ]
 
 
