@@ -28,6 +28,10 @@ NO_NUMBERS = (
     "On a GPU the CPU would wait there for everything before, and a CUDA graph cannot record it. Decide by shapes and types only: the "
     "kernels read the numbers."
 )
+IN_A_GRAPH = (
+    "While a graph is recorded, nothing may wait for the GPU, and nothing may be copied to it from ordinary memory: allocate with "
+    "`device=q.device`, and read no number."
+)
 AS_AN_OPERATOR = (
     'Write `@torch.library.custom_op("tile_by_tile::NAME", mutates_args=())` above it, with a type at each parameter, and register a '
     "function that makes the output's shape, as the stub does."
@@ -282,7 +286,8 @@ class LauncherCheck:
             failing = values_gate.failing_outcome(self.puzzle, outcomes)
             if failing is not None:
                 result = self.explained(failing, outcomes)
-                return replace(result, gate="gpu", message=f"{words}: {result.message}")
+                advice = IN_A_GRAPH if options == ("graph",) and not failing.ran else result.advice
+                return replace(result, gate="gpu", message=f"{words}: {result.message}", advice=advice)
             damaged = next((outcome for outcome in outcomes if outcome.damage), None)
             if damaged is not None:
                 message = f"{words}, {damaged.damage[0].tensor} changed ({damaged.case.name})."

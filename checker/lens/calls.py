@@ -98,6 +98,7 @@ class Caller:
 
     def __call__(self, launch: Launch) -> CallReport:
         """Fill the outputs of `launch`, whose options say how. Raises CallStopped."""
+        os.environ.setdefault("USER", "nobody")  # the compiler asks who it is, and a job cannot look that up
         torch._C._set_deterministic_algorithms(True, warn_only=True)  # torch.empty fills its memory with NaN then
         if "on_gpu" not in launch.options:
             return self._planned(launch) if "planned" in launch.options else self._simulated(launch)
@@ -118,7 +119,6 @@ class Caller:
 
     def _compiled(self) -> Callable[..., Any]:
         function = self.function
-        os.environ.setdefault("USER", "nobody")  # the compiler asks for it, and a job cannot read who it is
 
         def call(*inputs: torch.Tensor) -> torch.Tensor:
             return function(*inputs) * 1
@@ -174,8 +174,11 @@ class Caller:
                 self._result(self.function, inputs)
         torch.cuda.current_stream().wait_stream(aside)
         torch.cuda.synchronize()
-        with torch.cuda.graph(graph):
-            result = self._result(self.function, inputs)
+        try:
+            with torch.cuda.graph(graph):
+                result = self._result(self.function, inputs)
+        except RuntimeError as error:  # the graph's own, after that of the function
+            raise error.__context__ if isinstance(error.__context__, CallStopped) else error from None
         return graph, result
 
     def _timed(self, inputs: Sequence[torch.Tensor]) -> CallReport:

@@ -21,7 +21,7 @@ def paged_decode(
     q, block_table = q.contiguous(), block_table.to(torch.int32).contiguous()
     # programs that keep every multiprocessor busy, and at least 256 keys for each. Nobody waits for the lengths: the table bounds them
     cores = torch.cuda.get_device_properties(q.device).multi_processor_count if q.is_cuda else 132
-    SPLITS = max(1, min(2 * cores // (B * H_KV), triton.cdiv(MAX_PAGES * PAGE, 256)))
+    SPLITS = max(1, min(3 * cores // (B * H_KV), triton.cdiv(MAX_PAGES * PAGE, 256)))
     o_part = torch.empty(B, H_Q, SPLITS, D, dtype=torch.float32, device=q.device)
     lse_part = torch.empty(B, H_Q, SPLITS, dtype=torch.float32, device=q.device)
     o, lse = torch.empty_like(q), torch.empty(B, H_Q, dtype=torch.float32, device=q.device)

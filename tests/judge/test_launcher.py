@@ -2,40 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from checker.checking import check_source
-from checker.course.launchers import LAUNCHERS
-from checker.judge.verdict import Verdict
 from checker.sandbox import Sandbox
-from checker.submission.from_path import from_path
-from tests.judge.wrong_launchers import WRONG, WrongLauncher
-
-PUZZLE = LAUNCHERS["paged_decode"]
-SOLUTION = Path(__file__).parents[2] / "solutions" / "launchers" / "paged_decode.py"
-TEXT = SOLUTION.read_text("utf-8")
-ABOVE = "@torch.library.custom_op"
+from tests.judge.launchers import ABOVE, SOLUTION, TEXT, WRONG, WrongLauncher, verdict
 
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
     with Sandbox() as opened:
         yield opened
-
-
-def verdict(text: str, cases: Sequence[int], folder: Path, sandbox: Sandbox) -> Verdict:
-    file = folder / "paged_decode.py"
-    file.write_text(text, "utf-8")
-    (entry,) = from_path(file, LAUNCHERS)
-    assert entry.source is not None, entry.error
-    few = replace(PUZZLE, cases=tuple(PUZZLE.cases[i] for i in cases))
-    judged = check_source(few, entry.source, "cpu", runner=sandbox)
-    assert judged.gates[0].status != "infra_error", judged.gates[0].detail
-    return judged
 
 
 def test_the_course_own_passes_every_gate_that_runs_here(tmp_path: Path, sandbox: Sandbox) -> None:

@@ -1,8 +1,34 @@
-"""Wrong versions of `solutions/launchers/paged_decode.py`: what is replaced by what, and what the card says about it."""
+"""Versions of `solutions/launchers/paged_decode.py`, wrong ones too, and how to judge one."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
+
+from checker.checking import check_source
+from checker.course.launchers import LAUNCHERS
+from checker.judge.verdict import Verdict
+from checker.sandbox import Sandbox
+from checker.submission.from_path import from_path
+
+PUZZLE = LAUNCHERS["paged_decode"]
+SOLUTION = Path(__file__).parents[2] / "solutions" / "launchers" / "paged_decode.py"
+TEXT = SOLUTION.read_text("utf-8")
+ABOVE = "@torch.library.custom_op"
+
+
+def verdict(text: str, cases: Sequence[int], folder: Path, sandbox: Sandbox, device: str = "cpu") -> Verdict:
+    """The verdict on a file with this text, with some of the puzzle's cases by number."""
+    file = folder / "paged_decode.py"
+    file.write_text(text, "utf-8")
+    (entry,) = from_path(file, LAUNCHERS)
+    assert entry.source is not None, entry.error
+    few = replace(PUZZLE, cases=tuple(PUZZLE.cases[i] for i in cases))
+    judged = check_source(few, entry.source, device, runner=sandbox)
+    assert judged.gates[0].status != "infra_error", judged.gates[0].detail
+    return judged
 
 
 class WrongLauncher(NamedTuple):
@@ -95,7 +121,7 @@ WRONG = (
     ),
     WrongLauncher(
         "More splits are faster.",
-        "SPLITS = max(1, min(2 * cores // (B * H_KV), triton.cdiv(MAX_PAGES * PAGE, 256)))",
+        "SPLITS = max(1, min(3 * cores // (B * H_KV), triton.cdiv(MAX_PAGES * PAGE, 256)))",
         "SPLITS = 128",
         "traffic",
         "SPLITS is 128, and more than 3 make no sense",
@@ -157,4 +183,4 @@ WRONG = (
         (1, 9),
     ),
 )
-"""`KEPT` is a dictionary above the function."""
+"""What is replaced by what, and what the card says then. `KEPT` is a dictionary above the function."""
