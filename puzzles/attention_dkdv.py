@@ -50,11 +50,12 @@ def attention_dkdv_kernel(
     D: tl.constexpr,  # head dimension: 16, 32, 64 or 128
 ):
     """Program (i, j) owns key tile i of batch and key head j = batch * H_KV + head_kv, for all query heads that share it."""
-    # In PyTorch: k, v = (x.repeat_interleave(H_Q // H_KV, dim=1) for x in (k, v))
-    # In PyTorch: i, j, length = torch.arange(N_Q)[:, None], torch.arange(N_KV), key_lengths[:, None, None, None]
-    # In PyTorch: hidden = (j >= length) | (IS_CAUSAL & (j - i > length - N_Q))
-    # In PyTorch: p = torch.exp(scale * (q @ k.mT) - lse[..., None]).masked_fill(hidden, 0)
-    # In PyTorch: ds = p * (do @ v.mT - delta[..., None])
-    # In PyTorch: dk, dv = (x.unflatten(1, (H_KV, -1)).sum(dim=2) for x in (scale * (ds.mT @ q), p.mT @ do))
+    # In PyTorch:
+    #     k, v = (x.repeat_interleave(H_Q // H_KV, dim=1) for x in (k, v))
+    #     i, j, length = torch.arange(N_Q)[:, None], torch.arange(N_KV), key_lengths[:, None, None, None]
+    #     hidden = (j >= length) | (IS_CAUSAL & (j - i > length - N_Q))
+    #     p = torch.exp(scale * (q @ k.mT) - lse[..., None]).masked_fill(hidden, 0)
+    #     ds = p * (do @ v.mT - delta[..., None])
+    #     dk, dv = (x.unflatten(1, (H_KV, -1)).sum(dim=2) for x in (scale * (ds.mT @ q), p.mT @ do))
     # your code starts here (about 46 lines)
     # your code ends here

@@ -45,11 +45,12 @@ def attention_dq_kernel(
     D: tl.constexpr,  # head dimension: 16, 32, 64 or 128
 ):
     """Program (i, j) owns query tile i of batch and head j = batch * H_Q + head. A query that sees no key has a gradient of 0."""
-    # In PyTorch: k, v = (x.repeat_interleave(H_Q // H_KV, dim=1) for x in (k, v))
-    # In PyTorch: i, j, length = torch.arange(N_Q)[:, None], torch.arange(N_KV), key_lengths[:, None, None, None]
-    # In PyTorch: hidden = (j >= length) | (IS_CAUSAL & (j - i > length - N_Q))
-    # In PyTorch: p = torch.exp(scale * (q @ k.mT) - lse[..., None]).masked_fill(hidden, 0)
-    # In PyTorch: ds = p * (do @ v.mT - delta[..., None])
-    # In PyTorch: dq = scale * (ds @ k)
+    # In PyTorch:
+    #     k, v = (x.repeat_interleave(H_Q // H_KV, dim=1) for x in (k, v))
+    #     i, j, length = torch.arange(N_Q)[:, None], torch.arange(N_KV), key_lengths[:, None, None, None]
+    #     hidden = (j >= length) | (IS_CAUSAL & (j - i > length - N_Q))
+    #     p = torch.exp(scale * (q @ k.mT) - lse[..., None]).masked_fill(hidden, 0)
+    #     ds = p * (do @ v.mT - delta[..., None])
+    #     dq = scale * (ds @ k)
     # your code starts here (about 38 lines)
     # your code ends here

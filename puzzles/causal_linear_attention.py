@@ -28,10 +28,11 @@ def causal_linear_attention_kernel(
     D: tl.constexpr,  # numbers in a query or key, a power of two
 ):
     """Program (j, i) owns head j = batch * H + head and value columns i * BLOCK_V onwards. phi(x) = elu(x) + 1, eps = 1e-6."""
-    # In PyTorch: q, k = (torch.nn.functional.elu(x) + 1 for x in (q, k))
-    # In PyTorch: a = (q @ k.mT).tril()
-    # In PyTorch: o = (q @ s0 + a @ v) / (q @ z0[..., None] + a.sum(dim=-1, keepdim=True) + 1e-6)
-    # In PyTorch: s = s0 + k.mT @ v
-    # In PyTorch: z = z0 + k.sum(dim=2)
+    # In PyTorch:
+    #     q, k = (torch.nn.functional.elu(x) + 1 for x in (q, k))
+    #     a = (q @ k.mT).tril()
+    #     o = (q @ s0 + a @ v) / (q @ z0[..., None] + a.sum(dim=-1, keepdim=True) + 1e-6)
+    #     s = s0 + k.mT @ v
+    #     z = z0 + k.sum(dim=2)
     # your code starts here (about 24 lines)
     # your code ends here

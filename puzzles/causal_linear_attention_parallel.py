@@ -28,11 +28,12 @@ def causal_linear_attention_parallel_kernel(
     D: tl.constexpr,  # numbers in a query or key: 16, 32, 64 or 128
 ):
     """Program (c, j, i) owns chunk c of head j = batch * H + head, value columns i * BLOCK_V onwards. phi(x) = elu(x) + 1, eps = 1e-6."""
-    # In PyTorch: q, k = (torch.nn.functional.elu(x) + 1 for x in (q, k))
-    # In PyTorch: q, k, v = (torch.nn.functional.pad(x, (0, 0, 0, N_CHUNKS * CHUNK - N)) for x in (q, k, v))
-    # In PyTorch: q, k, v = (x.unflatten(2, (N_CHUNKS, CHUNK)) for x in (q, k, v))
-    # In PyTorch: a = (q @ k.mT).tril()
-    # In PyTorch: o = (q @ s + a @ v) / (q @ z[..., None] + a.sum(dim=-1, keepdim=True) + 1e-6)
-    # In PyTorch: o = o.flatten(2, 3)[:, :, :N]
+    # In PyTorch:
+    #     q, k = (torch.nn.functional.elu(x) + 1 for x in (q, k))
+    #     q, k, v = (torch.nn.functional.pad(x, (0, 0, 0, N_CHUNKS * CHUNK - N)) for x in (q, k, v))
+    #     q, k, v = (x.unflatten(2, (N_CHUNKS, CHUNK)) for x in (q, k, v))
+    #     a = (q @ k.mT).tril()
+    #     o = (q @ s + a @ v) / (q @ z[..., None] + a.sum(dim=-1, keepdim=True) + 1e-6)
+    #     o = o.flatten(2, 3)[:, :, :N]
     # your code starts here (about 29 lines)
     # your code ends here

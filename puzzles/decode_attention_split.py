@@ -30,12 +30,13 @@ def decode_attention_split_kernel(
     D: tl.constexpr,  # head dimension: 16, 32, 64 or 128
 ):
     """Program (s, j) owns split s of batch and key head j = batch * H_KV + head_kv, for all query heads that share it."""
-    # In PyTorch: k, v = (x.repeat_interleave(H_Q // H_KV, dim=1) for x in (k, v))
-    # In PyTorch: j, split, length = torch.arange(N_KV), torch.arange(SPLITS)[:, None], key_lengths[:, None, None, None]
-    # In PyTorch: share = (length + SPLITS - 1) // SPLITS
-    # In PyTorch: hidden = (j < split * share) | (j >= (split + 1) * share) | (j >= length)
-    # In PyTorch: s = (scale * (q[:, :, None] @ k.mT)).masked_fill(hidden, -torch.inf)
-    # In PyTorch: lse_part = torch.logsumexp(s, dim=-1)
-    # In PyTorch: o_part = torch.softmax(s, dim=-1).nan_to_num() @ v
+    # In PyTorch:
+    #     k, v = (x.repeat_interleave(H_Q // H_KV, dim=1) for x in (k, v))
+    #     j, split, length = torch.arange(N_KV), torch.arange(SPLITS)[:, None], key_lengths[:, None, None, None]
+    #     share = (length + SPLITS - 1) // SPLITS
+    #     hidden = (j < split * share) | (j >= (split + 1) * share) | (j >= length)
+    #     s = (scale * (q[:, :, None] @ k.mT)).masked_fill(hidden, -torch.inf)
+    #     lse_part = torch.logsumexp(s, dim=-1)
+    #     o_part = torch.softmax(s, dim=-1).nan_to_num() @ v
     # your code starts here (about 37 lines)
     # your code ends here

@@ -27,7 +27,14 @@ def delta_chunk_walk_kernel(
     D: tl.constexpr,  # numbers in a query or key: 16, 32, 64 or 128
 ):
     """Program (j, i) owns head j = batch * H + head and value columns i * BLOCK_V onwards."""
-    # In PyTorch: s = start = s0
-    # In PyTorch: o = torch.cat([(start := s if i % CHUNK == 0 else start, s := g[:, :, i, None, None].exp() * s + k[:, :, [i]].mT @ (u[:, :, [i]] - w[:, :, [i]] @ start), q[:, :, [i]] @ s)[-1] for i in range(N)], dim=2)
+    # In PyTorch:
+    #     s, rows = s0, []
+    #     for i in range(N):
+    #         if i % CHUNK == 0:
+    #             start = s
+    #         v_i = u[:, :, [i]] - w[:, :, [i]] @ start
+    #         s = g[:, :, [i], None].exp() * s + k[:, :, [i]].mT @ v_i
+    #         rows.append(q[:, :, [i]] @ s)
+    #     o = torch.cat(rows, dim=2)
     # your code starts here (about 34 lines)
     # your code ends here

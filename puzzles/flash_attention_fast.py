@@ -34,10 +34,11 @@ def flash_attention_fast_kernel(
     D: tl.constexpr,  # head dimension: 16, 32, 64 or 128
 ):
     """Program (i, j) owns one query tile of batch and head j = batch * H_Q + head. A query that sees no key gives 0 and -inf."""
-    # In PyTorch: k, v = (x.repeat_interleave(H_Q // H_KV, dim=1) for x in (k, v))
-    # In PyTorch: s = scale * (q @ k.mT)
-    # In PyTorch: s = s.masked_fill(torch.ones_like(s, dtype=torch.bool).triu(N_KV - N_Q + 1) & IS_CAUSAL, -torch.inf)
-    # In PyTorch: lse = torch.logsumexp(s, dim=-1)
-    # In PyTorch: o = torch.softmax(s, dim=-1).nan_to_num() @ v
+    # In PyTorch:
+    #     k, v = (x.repeat_interleave(H_Q // H_KV, dim=1) for x in (k, v))
+    #     s = scale * (q @ k.mT)
+    #     s = s.masked_fill(torch.ones_like(s, dtype=torch.bool).triu(N_KV - N_Q + 1) & IS_CAUSAL, -torch.inf)
+    #     lse = torch.logsumexp(s, dim=-1)
+    #     o = torch.softmax(s, dim=-1).nan_to_num() @ v
     # your code starts here (about 47 lines)
     # your code ends here

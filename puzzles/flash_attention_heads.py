@@ -39,11 +39,12 @@ def flash_attention_heads_kernel(
     D: tl.constexpr,  # head dimension: 16, 32, 64 or 128
 ):
     """Program (i, j) owns query tile i of batch and head j = batch * H_Q + head. A query that sees no key gives 0 and -inf."""
-    # In PyTorch: k, v = (x.repeat_interleave(H_Q // H_KV, dim=1) for x in (k, v))
-    # In PyTorch: i, j, length = torch.arange(N_Q)[:, None], torch.arange(N_KV), key_lengths[:, None, None, None]
-    # In PyTorch: hidden = (j >= length) | (IS_CAUSAL & (j - i > length - N_Q))
-    # In PyTorch: s = (scale * (q @ k.mT)).masked_fill(hidden, -torch.inf)
-    # In PyTorch: lse = torch.logsumexp(s, dim=-1)
-    # In PyTorch: o = torch.softmax(s, dim=-1).nan_to_num() @ v
+    # In PyTorch:
+    #     k, v = (x.repeat_interleave(H_Q // H_KV, dim=1) for x in (k, v))
+    #     i, j, length = torch.arange(N_Q)[:, None], torch.arange(N_KV), key_lengths[:, None, None, None]
+    #     hidden = (j >= length) | (IS_CAUSAL & (j - i > length - N_Q))
+    #     s = (scale * (q @ k.mT)).masked_fill(hidden, -torch.inf)
+    #     lse = torch.logsumexp(s, dim=-1)
+    #     o = torch.softmax(s, dim=-1).nan_to_num() @ v
     # your code starts here (about 41 lines)
     # your code ends here

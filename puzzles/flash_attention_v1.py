@@ -24,8 +24,9 @@ def flash_attention_v1_kernel(
     D: tl.constexpr,  # head dimension: 16, 32, 64 or 128
 ):
     """Program `pid` owns one head. K and V are read once; O, m and l come back and forth for every tile of keys."""
-    # In PyTorch: s = scale * (q @ k.mT)
-    # In PyTorch: o = torch.softmax(s, dim=2) @ v
-    # In PyTorch: m, l = s.amax(dim=2), torch.exp(s - s.amax(dim=2, keepdim=True)).sum(dim=2)
+    # In PyTorch:
+    #     s = scale * (q @ k.mT)
+    #     o = torch.softmax(s, dim=2) @ v
+    #     m, l = s.amax(dim=2), torch.exp(s - s.amax(dim=2, keepdim=True)).sum(dim=2)
     # your code starts here (about 30 lines)
     # your code ends here

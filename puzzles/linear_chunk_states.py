@@ -22,9 +22,10 @@ def linear_chunk_states_kernel(
     D: tl.constexpr,  # numbers in a key: 16, 32, 64 or 128
 ):
     """Program (c, j, i) owns chunk c of head j = batch * H + head, value columns i * BLOCK_V onwards. phi(x) = elu(x) + 1."""
-    # In PyTorch: k = torch.nn.functional.elu(k) + 1
-    # In PyTorch: k, v = (torch.nn.functional.pad(x, (0, 0, 0, N_CHUNKS * CHUNK - N)) for x in (k, v))
-    # In PyTorch: k, v = (x.unflatten(2, (N_CHUNKS, CHUNK)) for x in (k, v))
-    # In PyTorch: s, z = k.mT @ v, k.sum(dim=3)
+    # In PyTorch:
+    #     k = torch.nn.functional.elu(k) + 1
+    #     k, v = (torch.nn.functional.pad(x, (0, 0, 0, N_CHUNKS * CHUNK - N)) for x in (k, v))
+    #     k, v = (x.unflatten(2, (N_CHUNKS, CHUNK)) for x in (k, v))
+    #     s, z = k.mT @ v, k.sum(dim=3)
     # your code starts here (about 17 lines)
     # your code ends here

@@ -15,7 +15,8 @@ def merge_softmax_stats_kernel(
     BLOCK_S: tl.constexpr,  # a power of two, at least SPLITS
 ):
     """Program `row` merges the parts of row `row`. A row of nothing but -inf has m = -inf and l = 0."""
-    # In PyTorch: m = m_part.amax(dim=1)
-    # In PyTorch: l = (l_part * torch.exp(m_part - m.unsqueeze(1))).nan_to_num().sum(dim=1)
+    # In PyTorch:
+    #     m = m_part.amax(dim=1)
+    #     l = (l_part * torch.exp(m_part - m.unsqueeze(1))).nan_to_num().sum(dim=1)
     # your code starts here (about 11 lines)
     # your code ends here

@@ -28,8 +28,12 @@ def decay_linear_attention_chunked_kernel(
     D: tl.constexpr,  # numbers in a query or key: 16, 32, 64 or 128
 ):
     """Program (j, i) owns head j = batch * H + head and value columns i * BLOCK_V onwards. No feature map, no normaliser."""
-    # In PyTorch: s = s0
-    # In PyTorch: o = torch.cat([q[:, :, [i]] @ (s := g[:, :, i, None, None].exp() * s + k[:, :, [i]].mT @ v[:, :, [i]]) for i in range(N)], dim=2)
+    # In PyTorch:
+    #     s, rows = s0, []
+    #     for i in range(N):
+    #         s = g[:, :, [i], None].exp() * s + k[:, :, [i]].mT @ v[:, :, [i]]
+    #         rows.append(q[:, :, [i]] @ s)
+    #     o = torch.cat(rows, dim=2)
     # your code starts here (about 33 lines)
     head = tl.program_id(0).to(tl.int64)
     offs_v = tl.program_id(1) * BLOCK_V + tl.arange(0, BLOCK_V)

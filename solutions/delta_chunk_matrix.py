@@ -18,10 +18,13 @@ def delta_chunk_matrix_kernel(
     D: tl.constexpr,  # numbers in a key: 16, 32, 64 or 128
 ):
     """Program (c, j) owns chunk c of head j = batch * H + head. Rows and columns past the end of the text hold 0."""
-    # In PyTorch: pad = lambda x: torch.nn.functional.pad(x, (0, N_CHUNKS * CHUNK - N)).unflatten(-1, (N_CHUNKS, CHUNK))
-    # In PyTorch: keys = pad(k.mT).permute(0, 1, 3, 4, 2)
-    # In PyTorch: decay = torch.stack([torch.stack([pad(g)[..., j + 1 : i + 1].sum(-1).exp() for j in range(CHUNK)], -1) for i in range(CHUNK)], -2)
-    # In PyTorch: a = (-pad(beta)[..., None] * (keys @ keys.mT) * decay).tril(-1)
+    # In PyTorch:
+    #     a = k.new_zeros(*k.shape[:2], N_CHUNKS, CHUNK, CHUNK)
+    #     for i in range(N):
+    #         for j in range(i - i % CHUNK, i):
+    #             decay = g[:, :, j + 1 : i + 1].sum(dim=2).exp()
+    #             alike = (k[:, :, i] * k[:, :, j]).sum(dim=2)
+    #             a[:, :, i // CHUNK, i % CHUNK, j % CHUNK] = -beta[:, :, i] * alike * decay
     # your code starts here (about 17 lines)
     chunk = tl.program_id(0).to(tl.int64)
     head = tl.program_id(1).to(tl.int64)

@@ -24,10 +24,16 @@ def delta_chunk_values_kernel(
     D_V: tl.constexpr,  # numbers in a value: 16, 32 or 64
 ):
     """Program (c, j) owns chunk c of head j = batch * H + head."""
-    # In PyTorch: pad = lambda x: torch.nn.functional.pad(x, (0, 0, 0, N_CHUNKS * CHUNK - N)).unflatten(2, (N_CHUNKS, CHUNK))
-    # In PyTorch: decay = pad(g[..., None]).cumsum(dim=3).exp()
-    # In PyTorch: u = (t @ pad(beta[..., None] * v)).flatten(2, 3)[:, :, :N]
-    # In PyTorch: w = (t @ (pad(beta[..., None] * k) * decay)).flatten(2, 3)[:, :, :N]
+    # In PyTorch:
+    #     us, ws = [], []
+    #     for start in range(0, N, CHUNK):
+    #         columns = (k, v, g[..., None], beta[..., None])
+    #         k_c, v_c, g_c, beta_c = (x[:, :, start : start + CHUNK] for x in columns)
+    #         n = k_c.shape[2]
+    #         t_c = t[:, :, start // CHUNK, :n, :n]
+    #         us.append(t_c @ (beta_c * v_c))
+    #         ws.append(t_c @ (beta_c * g_c.cumsum(dim=2).exp() * k_c))
+    #     u, w = torch.cat(us, dim=2), torch.cat(ws, dim=2)
     # your code starts here (about 20 lines)
     chunk = tl.program_id(0).to(tl.int64)
     head = tl.program_id(1).to(tl.int64)

@@ -28,8 +28,15 @@ def delta_rule_recurrent_kernel(
     D: tl.constexpr,  # numbers in a query or key: a power of two from 2 to 128
 ):
     """Program (j, i) owns head j = batch * H + head and value columns i * BLOCK_V onwards."""
-    # In PyTorch: s = s0
-    # In PyTorch: o = torch.cat([q[:, :, [i]] @ (s := (a := g[:, :, i, None, None].exp() * s) + k[:, :, [i]].mT @ (beta[:, :, i, None, None] * (v[:, :, [i]] - k[:, :, [i]] @ a))) for i in range(N)], dim=2)
+    # In PyTorch:
+    #     s, rows = s0, []
+    #     for i in range(N):
+    #         q_i, k_i, v_i = q[:, :, [i]], k[:, :, [i]], v[:, :, [i]]
+    #         s = g[:, :, [i], None].exp() * s
+    #         u = beta[:, :, [i], None] * (v_i - k_i @ s)
+    #         s = s + k_i.mT @ u
+    #         rows.append(q_i @ s)
+    #     o = torch.cat(rows, dim=2)
     # your code starts here (about 24 lines)
     head = tl.program_id(0).to(tl.int64)
     offs_v = tl.program_id(1) * BLOCK_V + tl.arange(0, BLOCK_V)

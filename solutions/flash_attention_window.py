@@ -40,13 +40,14 @@ def flash_attention_window_kernel(
     D: tl.constexpr,  # head dimension: 16, 32, 64 or 128
 ):
     """Program (i, j) owns query tile i of batch and head j = batch * H_Q + head, and loads no tile that none of its queries sees."""
-    # In PyTorch: k, v = (x.repeat_interleave(H_Q // H_KV, dim=1) for x in (k, v))
-    # In PyTorch: i, j, length = torch.arange(N_Q)[:, None], torch.arange(N_KV), key_lengths[:, None, None, None]
-    # In PyTorch: ago = i + length - N_Q - j
-    # In PyTorch: s = (scale * (q @ k.mT)).masked_fill((ago < 0) | (ago >= WINDOW), -torch.inf)
-    # In PyTorch: s = torch.cat([sinks[:, None, None].expand(*s.shape[:3], 1), s], dim=-1)
-    # In PyTorch: lse = torch.logsumexp(s, dim=-1)
-    # In PyTorch: o = torch.softmax(s, dim=-1).nan_to_num()[..., 1:] @ v
+    # In PyTorch:
+    #     k, v = (x.repeat_interleave(H_Q // H_KV, dim=1) for x in (k, v))
+    #     i, j, length = torch.arange(N_Q)[:, None], torch.arange(N_KV), key_lengths[:, None, None, None]
+    #     ago = i + length - N_Q - j
+    #     s = (scale * (q @ k.mT)).masked_fill((ago < 0) | (ago >= WINDOW), -torch.inf)
+    #     s = torch.cat([sinks[:, None, None].expand(*s.shape[:3], 1), s], dim=-1)
+    #     lse = torch.logsumexp(s, dim=-1)
+    #     o = torch.softmax(s, dim=-1).nan_to_num()[..., 1:] @ v
     # your code starts here (about 44 lines)
     pid_m = tl.program_id(0)
     batch = (tl.program_id(1) // H_Q).to(tl.int64)

@@ -29,9 +29,10 @@ def linear_attention_kernel(
     D: tl.constexpr,  # numbers in a query or key: 16, 32, 64 or 128
 ):
     """Program (j, i) owns head j = batch * H + head and value columns i * BLOCK_V onwards. phi(x) = elu(x) + 1, eps = 1e-6."""
-    # In PyTorch: q, k = (torch.nn.functional.elu(x) + 1 for x in (q, k))
-    # In PyTorch: k = k * (torch.arange(N_KV) < key_lengths[:, None])[:, None, :, None]
-    # In PyTorch: o = q @ (k.mT @ v) / (q @ k.sum(dim=2)[..., None] + 1e-6)
+    # In PyTorch:
+    #     q, k = (torch.nn.functional.elu(x) + 1 for x in (q, k))
+    #     k = k * (torch.arange(N_KV) < key_lengths[:, None])[:, None, :, None]
+    #     o = q @ (k.mT @ v) / (q @ k.sum(dim=2)[..., None] + 1e-6)
     # your code starts here (about 31 lines)
     head = tl.program_id(0).to(tl.int64)
     offs_v = tl.program_id(1) * BLOCK_V + tl.arange(0, BLOCK_V)

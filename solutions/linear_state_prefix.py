@@ -15,8 +15,9 @@ def linear_state_prefix_kernel(
     BLOCK_SIZE: tl.constexpr,  # numbers of the state that one program owns
 ):
     """Program (i, g) owns numbers i * BLOCK_SIZE onwards of the states of group g. start[c] = x0 + x[0] + ... + x[c - 1]."""
-    # In PyTorch: start = x0[:, None] + torch.cumsum(x, dim=1) - x
-    # In PyTorch: end = x0 + x.sum(dim=1)
+    # In PyTorch:
+    #     start = x0[:, None] + torch.cumsum(x, dim=1) - x
+    #     end = x0 + x.sum(dim=1)
     # your code starts here (about 11 lines)
     group = tl.program_id(1).to(tl.int64)
     offs = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)

@@ -15,9 +15,10 @@ def merge_attention_splits_kernel(
     D: tl.constexpr,  # head dimension: 16, 32, 64 or 128
 ):
     """Program `row` merges the parts of row `row`: one query of one head. All tensors are contiguous."""
-    # In PyTorch: lse = torch.logsumexp(lse_part, dim=1)
-    # In PyTorch: w = torch.softmax(lse_part, dim=1).nan_to_num()[:, :, None]
-    # In PyTorch: o = torch.where(w == 0, 0, w * o_part).sum(dim=1)
+    # In PyTorch:
+    #     lse = torch.logsumexp(lse_part, dim=1)
+    #     w = torch.softmax(lse_part, dim=1).nan_to_num()[:, :, None]
+    #     o = torch.where(w == 0, 0, w * o_part).sum(dim=1)
     # your code starts here (about 17 lines)
     row = tl.program_id(0).to(tl.int64)
     offs_s = tl.arange(0, BLOCK_S)

@@ -15,8 +15,9 @@ def merge_softmax_stats_kernel(
     BLOCK_S: tl.constexpr,  # a power of two, at least SPLITS
 ):
     """Program `row` merges the parts of row `row`. A row of nothing but -inf has m = -inf and l = 0."""
-    # In PyTorch: m = m_part.amax(dim=1)
-    # In PyTorch: l = (l_part * torch.exp(m_part - m.unsqueeze(1))).nan_to_num().sum(dim=1)
+    # In PyTorch:
+    #     m = m_part.amax(dim=1)
+    #     l = (l_part * torch.exp(m_part - m.unsqueeze(1))).nan_to_num().sum(dim=1)
     # your code starts here (about 11 lines)
     row = tl.program_id(0).to(tl.int64)
     offs_s = tl.arange(0, BLOCK_S)

@@ -18,9 +18,10 @@ def triangular_inverse_kernel(
     D_V: tl.constexpr,  # numbers in a value: 16, 32 or 64
 ):
     """Program (c, j) owns chunk c of head j = batch * H + head. Past the end of the text, rows of A are 0 and T is I."""
-    # In PyTorch: t = torch.linalg.inv(torch.eye(CHUNK, dtype=a.dtype) - a)
-    # In PyTorch: values = torch.nn.functional.pad(v, (0, 0, 0, N_CHUNKS * CHUNK - N)).unflatten(2, (N_CHUNKS, CHUNK))
-    # In PyTorch: u = (t @ values).flatten(2, 3)[:, :, :N]
+    # In PyTorch:
+    #     t = torch.linalg.inv(torch.eye(CHUNK, dtype=a.dtype) - a)
+    #     values = torch.nn.functional.pad(v, (0, 0, 0, N_CHUNKS * CHUNK - N)).unflatten(2, (N_CHUNKS, CHUNK))
+    #     u = (t @ values).flatten(2, 3)[:, :, :N]
     # your code starts here (about 17 lines)
     chunk = tl.program_id(0).to(tl.int64)
     head = tl.program_id(1).to(tl.int64)

@@ -155,7 +155,7 @@ def puzzle(
         notebook=notebook,
         points=points,
         outputs=contract.outputs,
-        text=page(path.with_suffix(".md"), domain, signature.in_pytorch),
+        text=page(path.with_suffix(".md"), domain),
         cases=Cases(space, cases),
         make=make,
         reference=reference,

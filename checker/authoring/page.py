@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -14,15 +14,13 @@ HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 FENCE = re.compile(r"```python\n(.*)\n```", re.DOTALL)
 
 
-def page(path: Path, domain: Domain, in_pytorch: Sequence[str] = ()) -> Callable[[], Text]:
+def page(path: Path, domain: Domain) -> Callable[[], Text]:
     """A function that reads the page when it is first called."""
-    return cache(lambda: text_of(path.read_text("utf-8"), path.name, domain, in_pytorch))
+    return cache(lambda: text_of(path.read_text("utf-8"), path.name, domain))
 
 
-def text_of(page: str, name: str, domain: Domain, in_pytorch: Sequence[str] = ()) -> Text:
+def text_of(page: str, name: str, domain: Domain) -> Text:
     """The parts of a page, without its line breaks. A demonstration has no hints.
-
-    The statement ends with the lines of PyTorch that compute the same, if there are any.
 
     Raises ValueError if the page has no title or no explanation.
     """
@@ -38,8 +36,7 @@ def text_of(page: str, name: str, domain: Domain, in_pytorch: Sequence[str] = ()
         raise ValueError(f"{name} has hints without a section called Question or Idea")
     question, idea = (_flowing(sections.get(part, "")) for part in ("Question", "Idea"))
     hint = Hint(question, idea, skeleton[1] if skeleton else "")
-    statement = _flowing(statement) + (f" In PyTorch: `{'; '.join(in_pytorch)}`." if in_pytorch else "")
-    return Text(title, statement, assumptions(domain), hint, _flowing(sections["Explanation"]))
+    return Text(title, _flowing(statement), assumptions(domain), hint, _flowing(sections["Explanation"]))
 
 
 def _flowing(section: str) -> str:

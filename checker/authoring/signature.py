@@ -13,7 +13,6 @@ import torch
 from checker.puzzle import DTYPES, Scalar, Tensors
 
 SHAPE = re.compile(r"#\s*\[([^\]]*)\](?:.*?\b(float32|int32)\b)?")
-TORCH = re.compile(r"^    # In PyTorch: (.+)$", re.MULTILINE)
 DIMENSIONS = {"b": -4, "h": -3, "m": -2, "n": -2, "d": -1}
 """The dimension that the last letter of a stride stands for: batch, head, row (of queries, of keys), feature."""
 
@@ -42,8 +41,6 @@ class Signature:
     parameters: tuple[str, ...]
     constexpr: frozenset[str]
     pointers: Mapping[str, Pointer]
-    in_pytorch: tuple[str, ...] = ()
-    """Statements of PyTorch that compute the outputs, by their names without ``_ptr``."""
 
     @staticmethod
     def read(solution: Path) -> Signature:
@@ -67,7 +64,7 @@ class Signature:
             if comment
         }
         parameters = tuple(a.arg for a in arguments)
-        return Signature(kernel, parameters, constexpr, pointers, tuple(TORCH.findall(text)))
+        return Signature(kernel, parameters, constexpr, pointers)
 
     def values(
         self, tensors: Tensors, numbers: Mapping[str, Scalar], strides: Mapping[str, str]
