@@ -53,6 +53,14 @@ def fewer_bits(case: Case) -> bool:
     return case.dtype == "float16" and bool(case.flags.get("TINY_Q"))
 
 
+MOST_SCORES = 2**18
+"""How many scores of several heads are computed at once. One head after another, those of a long text fit in a laptop's memory."""
+
+
+def _is_large(q: torch.Tensor, k: torch.Tensor) -> bool:
+    return q.dim() > 2 and q[..., 0].numel() * k.shape[-2] > MOST_SCORES
+
+
 class Moved(NamedTuple):
     """How far the statistics of each query move if all its elements are off by a share e, as multiples of e, [..., N_Q] each."""
 
@@ -65,15 +73,17 @@ class Moved(NamedTuple):
         q: torch.Tensor, k: torch.Tensor, scale: float, seen: torch.Tensor | None = None, group: int = 1
     ) -> Moved:
         """To first order, all elements off in the worst direction. `group` query heads share a key head; `seen` as in `attention`."""
-        if q.dim() > 2:
-            keys = k.repeat_interleave(group, dim=-3)
+        if q.dim() > 2 and group > 1:
+            return Moved.by_rounding(q, k.repeat_interleave(group, dim=-3), scale, seen)
+        if _is_large(q, k):
             of_head = [seen] * len(q) if seen is None else seen.expand(*q.shape[:-1], k.shape[-2])
-            heads = [Moved.by_rounding(*head, scale, of_head[i]) for i, head in enumerate(zip(q, keys, strict=True))]
+            heads = [Moved.by_rounding(*head, scale, of_head[i]) for i, head in enumerate(zip(q, k, strict=True))]
             return Moved(*(torch.stack(of_heads) for of_heads in zip(*heads, strict=True)))
-        s = (q @ k.T) * scale
+        s = (q @ k.mT) * scale
         if seen is not None:
             s = s.masked_fill(~seen, -torch.inf)
-        mean, best = torch.softmax(s, dim=-1).nan_to_num(0.0) @ k, k[s.argmax(dim=-1)]
+        mean = torch.softmax(s, dim=-1).nan_to_num(0.0) @ k
+        best = torch.take_along_dim(k, s.argmax(dim=-1)[..., None], dim=-2)
         return Moved(*((q * keys).abs().sum(dim=-1) * scale for keys in (best, mean, best - mean)))
 
 
@@ -95,7 +105,7 @@ def attention(
     Vaswani et al. 2017, equation 1; the log-sum-exp as in Dao 2023 (FlashAttention-2), section 3.1.
     `seen` is broadcastable to [..., N_Q, N_KV], True where a query may attend to a key.
     """
-    if q.dim() > 2:  # one head after another: the scores of all heads would not fit in a laptop's memory
+    if _is_large(q, k):
         of_head = [seen] * len(q) if seen is None else seen.expand(*q.shape[:-1], k.shape[-2])
         parts = [attention(*head, scale, of_head[i]) for i, head in enumerate(zip(q, k, v, strict=True))]
         return torch.stack([o for o, _ in parts]), torch.stack([lse for _, lse in parts])

@@ -8,16 +8,18 @@ the kernel, however a GPU rounds its inputs.
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
 import torch
+from cachetools import LRUCache, cached
 
 from checker.authoring import family
 from checker.course.chunk_kinds import IN_SIGHT, PAIRS, TRIPLES, Kind, Plan, extremes, rows_of_kinds
 from checker.course.families import REACH
-from checker.course.tensors import chunk_width, generator
+from checker.course.tensors import MOST_REMEMBERED, chunk_width, generator
 from checker.puzzle import DTYPES, NORMAL, Case, Family
 
 WIDTHS = (16, 128, 64, 32)
@@ -278,12 +280,18 @@ def _with_scores(x: Tokens, case: Case, scores: torch.Tensor) -> Tokens:
     return x
 
 
+_remembered_rows = cached(LRUCache(MOST_REMEMBERED, getsizeof=lambda rows: rows.nbytes), lock=threading.Lock())(
+    rows_of_kinds
+)
+"""A case is made twice: for its launch, and for the scale of its errors."""
+
+
 def _of_kinds(x: Tokens, case: Case, plan: Callable[[str], Plan]) -> Tokens:
     """Scores whose tiles are of the kinds that a plan lists, except -inf, which no product gives."""
     kinds = plan(case.dtype)
     kinds = replace(kinds, kinds=tuple(kind for kind in kinds.kinds if kind != Kind.EMPTY))
     n, seed = x.k.shape[-2], x.generator.initial_seed()
-    scores = rows_of_kinds(_heads(x) * _rows(x), n, chunk_width(case, n), kinds, DTYPES[case.dtype], seed)
+    scores = _remembered_rows(_heads(x) * _rows(x), n, chunk_width(case, n), kinds, DTYPES[case.dtype], seed)
     return _with_scores(x, case, scores)
 
 
