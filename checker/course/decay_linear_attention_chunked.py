@@ -131,6 +131,7 @@ PUZZLE = puzzle(
         1  1  1043    16   16   16     16       many_small  float16   -       -      -    a state in 16 bits; too many chunks to unroll
         1  1  401     16   16   16     16       many_small  bfloat16  padded
         1  2  20      16   16   16     16       large       -         -       -      -    a state that float16 cannot hold
+        1  2  20      16   16   16     16       beyond      float32   -       -      -    queries and keys that float16 cannot hold
         2  3  1031    64   80   32     32       growing     -         padded  -      gpu
         1  2  4099    64   64   64     64       mixed       bfloat16  -       PAST   gpu
         2  8  1024    128  128  64     64       fixed       bfloat16  -       -      gpu

@@ -193,6 +193,14 @@ def large(x: Tokens, case: Case) -> Tokens:
     return x
 
 
+@family("queries far above, and keys far below, what float16 can hold", "numbers beyond float16")
+def beyond(x: Tokens, case: Case) -> Tokens:
+    """Their products are ordinary. In float16 so are they."""
+    if case.dtype != "float16":
+        x.q, x.k = x.q * 2.0**20, x.k * 2.0**-20
+    return x
+
+
 @family("many small contributions beside a large one", "many small contributions")
 def many_small(x: Tokens, case: Case) -> Tokens:
     """After the first token, every other adds less than half a step in the case's dtype to a state that hardly decays."""
@@ -269,7 +277,7 @@ def outside(x: Tokens, case: Case) -> Tokens:
     return x
 
 
-FAMILIES = (NORMAL, growing, lasting, fixed, strong, mixed, resets, halfway, large, many_small, blanks)
+FAMILIES = (NORMAL, growing, lasting, fixed, strong, mixed, resets, halfway, large, many_small, beyond, blanks)
 
 
 @family("keys so small that float16 would lose their products", "tiny keys")
@@ -284,7 +292,22 @@ def huge(x: Tokens, case: Case) -> Tokens:
     return x
 
 
-DELTA = (NORMAL, growing, repeated, replacing, alike, strengths, lengths, outside, mixed, resets, strong, fixed, blanks)
+DELTA = (
+    NORMAL,
+    growing,
+    beyond,
+    repeated,
+    replacing,
+    alike,
+    strengths,
+    lengths,
+    outside,
+    mixed,
+    resets,
+    strong,
+    fixed,
+    blanks,
+)
 """The families for the delta rule."""
 
 
