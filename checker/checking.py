@@ -160,9 +160,9 @@ class _Check:
         launches = prepare_all(self.puzzle, plan(small, self.source.configs))
         here = (gpu.capability() or None) if self.device == "cuda" else None
         self.compilation = compilation = compile_gate.Compilation(self.candidate, launches, here, self.amd)
-        if not self.add(compile_gate.result(self.source, compilation, compilation.first())):
+        # in a hurry, one variant will do for now: the others are read, and machine code is made, during the simulation
+        if not self.add(compile_gate.result(self.source, compilation, compilation.first(go_on=self.hurry))):
             return
-        # in a hurry, machine code is made during the simulation
         on_gpu: list[Planned] = []
         if self.device == "cuda":
             large = [case for case in cases if "gpu" in case.devices]
@@ -172,6 +172,8 @@ class _Check:
 
         # simulate: every case in one pass
         outcomes = self.candidate.simulate_cases(launches)
+        if not self.add(compile_gate.result(self.source, compilation, compilation.front_end())):
+            return
         self.right, self.run = sum(outcome.right for outcome in outcomes), len(launches)
         outcomes = self.before_the_timeout(outcomes)
 

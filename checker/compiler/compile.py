@@ -9,7 +9,8 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,9 @@ from checker.pure_triton import has_compiler
 
 if TYPE_CHECKING:
     from triton import JITFunction
+
+_PTX_VERSION = 80
+"""Any that knows how to store matrices from registers: shared memory is laid out alike for all of them."""
 
 
 def compile_kernel(kernel: JITFunction, request: CompileRequest) -> CompileResult:
@@ -37,18 +41,15 @@ def compile_kernel(kernel: JITFunction, request: CompileRequest) -> CompileResul
 def _compile(kernel: JITFunction, request: CompileRequest) -> CompileResult:
     started = time.perf_counter()
     try:
-        compiled = _run(kernel, request)
-        read = _read(compiled, request)
-    except _FrontEndDone:
-        return CompileResult(request, True, seconds=time.perf_counter() - started)
+        read, shared, ttgir = _read(kernel, request)
     except Exception as error:
         failure = translate(error, kernel, request, "" if hasattr(error, "node") else _diagnostics(kernel, request))
     else:
         limit = SHARED_MEMORY.get(request.capability)
-        if limit is None or compiled.metadata.shared <= limit:
+        if limit is None or shared <= limit:
             return CompileResult(request, True, seconds=time.perf_counter() - started, **read)
-        line = line_of_largest_tile(str(compiled.asm.get("ttgir", "")), Path(kernel.fn.__code__.co_filename).name)
-        failure = _too_much_shared_memory(compiled.metadata.shared, limit, request, line)
+        line = line_of_largest_tile(ttgir, Path(kernel.fn.__code__.co_filename).name)
+        failure = _too_much_shared_memory(shared, limit, request, line)
     return CompileResult(
         request,
         False,
@@ -78,9 +79,9 @@ def _run(kernel: JITFunction, request: CompileRequest) -> Any:
         target = GPUTarget("hip", f"gfx{request.capability}", lanes)
     else:
         target = GPUTarget("cuda", request.capability, 32)
-    if request.front_end_only and not has_compiler():
+    if request.until == "front_end" and not has_compiler():
         _front_end(source, target, options)
-    with _ends_with_front_end() if request.front_end_only else contextlib.nullcontext():
+    with _ends_early(request) if request.until != "machine_code" else contextlib.nullcontext():
         return triton.compile(source, target=target, options=options)
 
 
@@ -91,12 +92,16 @@ def _newer_than_3_6() -> bool:
     return (int(major), int(minor)) > (3, 6)
 
 
-class _FrontEndDone(Exception):
-    """Triton's intermediate text is there, and the request needs no more."""
+class _Enough(Exception):
+    """The request needs nothing of what comes next. `shared` is in bytes, and `ttgir` where it comes from, if it is known by now."""
+
+    def __init__(self, shared: int = 0, ttgir: str = "") -> None:
+        super().__init__()
+        self.shared, self.ttgir = shared, ttgir
 
 
 def _front_end(source: Any, target: Any, options: dict[str, Any]) -> None:
-    """Triton's front end by itself, as ``triton.compile`` calls it. Raises its errors, or `_FrontEndDone`."""
+    """Triton's front end by itself, as ``triton.compile`` calls it. Raises its errors, or `_Enough`."""
     from triton._C.libtriton import ir
     from triton.backends.nvidia.compiler import CUDABackend
 
@@ -106,7 +111,7 @@ def _front_end(source: Any, target: Any, options: dict[str, Any]) -> None:
     functions, libraries = backend.get_codegen_implementation(parsed), backend.get_module_map()
     with _typed_values():
         source.make_ir(target, parsed, functions, libraries, ir.context())
-    raise _FrontEndDone
+    raise _Enough
 
 
 @contextlib.contextmanager
@@ -128,25 +133,56 @@ def _typed_values() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _ends_with_front_end() -> Iterator[None]:
-    """Inside, the compiler's second stage raises `_FrontEndDone`. The first makes and simplifies the intermediate text."""
+def _ends_early(request: CompileRequest) -> Iterator[None]:
+    """Inside, the compiler's second stage raises `_Enough`, or the third one. The first makes and simplifies the intermediate text."""
     from triton import knobs
 
     def stop(*_: object) -> None:
-        raise _FrontEndDone
+        raise _Enough
 
     def hook(backend: object = None, stages: dict[str, Any] | None = None, *_: object) -> tuple[str, str]:
         if stages is not None:
-            stages[list(stages)[1]] = stop
-        return "front end only", ""  # newer Triton puts the first into the key of its cache
+            second, third = list(stages)[1:3]
+            if request.until == "front_end":
+                stages[second] = stop
+            else:
+                stages[third] = partial(_stop_with_shared_memory, stages[third], request.capability)
+        return request.until, ""  # newer Triton puts the first into the key of its cache
 
     with knobs.runtime.scope():
         knobs.runtime.add_stages_inspection_hook = hook
         yield
 
 
-def _read(compiled: Any, request: CompileRequest) -> dict[str, Any]:
-    """The fields of a result that the compiled texts contain."""
+def _stop_with_shared_memory(
+    make_llir: Callable[[Any, dict[str, Any]], Any], capability: int, module: Any, metadata: dict[str, Any]
+) -> None:
+    """In place of the compiler's third stage, the two passes of it that lay out shared memory. Raises `_Enough`."""
+    from triton._C.libtriton import ir, nvidia, passes
+
+    text = str(module)
+    try:
+        manager = ir.pass_manager(module.context)
+        passes.convert.add_scf_to_cf(manager)
+        nvidia.passes.ttgpuir.add_allocate_shared_memory_nv(manager, capability, _PTX_VERSION)
+        manager.run(module, "shared memory")
+        shared = module.get_int_attr("ttg.shared")
+    except (AttributeError, TypeError):  # another Triton calls them otherwise: then the whole stage tells
+        make_llir(module, metadata)
+        shared = metadata["shared"]
+    raise _Enough(shared, text)
+
+
+def _read(kernel: JITFunction, request: CompileRequest) -> tuple[dict[str, Any], int, str]:
+    """The fields of a result that the compiled texts contain, bytes of shared memory, and the text that says where they come from."""
+    try:
+        compiled = _run(kernel, request)
+    except _Enough as enough:
+        return {}, enough.shared, enough.ttgir
+    return _fields(compiled, request), compiled.metadata.shared, str(compiled.asm.get("ttgir", ""))
+
+
+def _fields(compiled: Any, request: CompileRequest) -> dict[str, Any]:
     if is_amd(request.capability):
         return {"facts": {"gpu": gpu_name(request.capability), **amd_facts(compiled.asm["amdgcn"], compiled.metadata)}}
     facts = facts_of(compiled.asm, compiled.metadata)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import torch
 
@@ -43,6 +44,9 @@ def gpu_name(capability: int) -> str:
     return f"{names[capability]} ({architecture})" if capability in names else architecture
 
 
+Until = Literal["front_end", "shared_memory", "machine_code"]
+
+
 @dataclass(frozen=True)
 class CompileRequest:
     """One specialisation: Triton types by parameter (``{"x_ptr": "*fp32", "N": "i32"}``), constexprs, options, capability.
@@ -53,8 +57,8 @@ class CompileRequest:
     parameters (pointers and integers) that are multiples of 16: what a launch would tell the compiler, and what makes
     vectorised loads possible.
 
-    `front_end_only` stops at Triton's intermediate text, before anything depends on the GPU. That finds nearly every mistake of a
-    learner at a tenth of the cost, but gives no facts.
+    `until` says how far to go. The front end finds nearly every mistake of a learner at a tenth of the cost of machine code. Beyond
+    it, the compiler knows how much shared memory the tiles need, for another tenth. Only machine code gives facts.
     """
 
     capability: int
@@ -62,7 +66,7 @@ class CompileRequest:
     constexprs: Mapping[str, Scalar]
     options: Mapping[str, int] = field(default_factory=dict)
     aligned: tuple[str, ...] = ()
-    front_end_only: bool = False
+    until: Until = "machine_code"
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,30 @@
 """The `compile` gate asks Triton's compiler whether the kernel is one, in every dtype of the puzzle and for every GPU of the course.
 
 A kernel that compiles for no GPU is a compile error. A kernel that compiles only for some passes, with a warning that names the others.
-The compiler's front end finds nearly every mistake and reads every variant. Machine code is made once, for one GPU, of a right kernel;
-with a GPU, of whatever it launches. For AMD's GPUs it is made on request, and what they refuse is a warning.
+The compiler's front end finds nearly every mistake and reads every variant. Machine code is made once, for one GPU, of the variant
+with the smallest tiles; of the one with the largest, the compiler only lays out its shared memory. With a GPU, machine code is made of
+whatever a kernel launches there. For AMD's GPUs it is made on request, and what they refuse is a warning.
 """
 
 from __future__ import annotations
 
 import ast
 import math
+from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from checker.compiler import AMD, SHARED_MEMORY, TARGETS, CompileRequest, CompileResult, gpu_name, is_amd, requests_for
+from checker.compiler import (
+    AMD,
+    SHARED_MEMORY,
+    TARGETS,
+    CompileRequest,
+    CompileResult,
+    Until,
+    gpu_name,
+    is_amd,
+    requests_for,
+)
 from checker.judge.launches import Prepared
 from checker.judge.outcome import Candidate
 from checker.judge.verdict import GateResult, GateWarning, Status
@@ -21,11 +33,16 @@ from checker.pure_triton import has_compiler
 from checker.puzzle import Launch
 from checker.submission.kernel import KernelSource
 
+_PLAINEST = "the plainest"
 PRIMARY = "A100"
 """The GPU to try first: the oldest with bfloat16 in hardware."""
 _MOST_VARIANTS = 10
 _MOST_ELEMENTS = 2048
-"""Of a tile that machine code is made for: a larger one takes the compiler seconds."""
+"""Of a tile that counts as the largest: a larger one takes the compiler seconds."""
+_SOON_COMPILED = 8192
+"""Of the largest tile, as `_size` counts: machine code for it takes no longer than for the smallest."""
+_EIGHT_BITS = "float8"
+"""What every type has in its name that some GPUs lack. Nothing else that a kernel may use depends on the GPU in the front end."""
 _KERNELS_OWN = ("passed", "compile_error", "timeout", "resource_limit")
 _DROPPED = (
     "Triton 3.8 removed block pointers, so this kernel does not compile there. Use tl.make_tensor_descriptor, or pointers "
@@ -79,7 +96,7 @@ def _ones(prepared: Prepared) -> set[str]:
 class _Begun:
     """Variants that are being compiled: the names and requests, and the results as they arrive."""
 
-    due: Sequence[tuple[str, CompileRequest]]
+    due: deque[tuple[str, CompileRequest]]
     results: Iterator[CompileResult]
 
     def close(self) -> None:
@@ -90,8 +107,8 @@ class _Begun:
 class Compilation:
     """A kernel's compilations for its verdict: `first` before anything runs, `rest` for kernels that are right otherwise.
 
-    `results` holds the compiler's results so far, per variant (`variants`) and capability; a result of the front end alone stays until
-    there is one with machine code. `here` is the capability of the GPU that the kernel will run on, which is then the only target.
+    `results` holds the compiler's results so far, per variant (`variants`) and capability; one that went further replaces one of the
+    front end. `here` is the capability of the GPU that the kernel will run on, which is then the only target.
     With `amd`, `rest` also makes machine code for `AMD`'s GPUs.
     """
 
@@ -102,31 +119,42 @@ class Compilation:
         self.has_compiler = has_compiler()
         self.targets = [here] if here else [TARGETS[PRIMARY], *(c for n, c in TARGETS.items() if n != PRIMARY)]
         self.results: dict[str, dict[int, CompileResult]] = {}
+        self.same_for_all = _EIGHT_BITS not in candidate.source.source
         self._begun: _Begun | None = None
         self._variants = variants(prepared)
         self._largest = max(self._variants, key=lambda name: _size(self._variants[name]))
         self.largest = self._variants[self._largest].case
+        largest = self._variants[self._largest]
+        self._plainest = largest if _size(largest) <= _SOON_COMPILED else min(prepared, key=_plainness)
 
-    def first(self) -> CompileResult | None:
+    def first(self, *, go_on: bool = False) -> CompileResult | None:
         """The front end of every variant. One that fails is tried on the other GPUs.
 
-        Returns the first that failed on every GPU tried, or None.
+        Returns the first that failed on every GPU tried, or None. To `go_on`, it only waits for the first variant, and one job works
+        on the others and then, without a GPU, on what `rest` waits for.
         """
-        return self._wait(self._begin([(name, self._request(name, front_end_only=True)) for name in self._variants]))
+        due = [(name, self._request(one, until="front_end")) for name, one in self._variants.items()]
+        if go_on and self.here is None:
+            self._begun = self._begin([*due, *self._without_gpu()])
+            return self._wait(self._begun, 1)
+        return self._wait(self._begin(due))
+
+    def front_end(self) -> CompileResult | None:
+        """Wait for the variants that `first` left. Returns what `first` returns."""
+        left = len(self._variants) - len(self.results)
+        return None if self._begun is None or left <= 0 else self._wait(self._begun, left)
 
     def begin_rest(self, launches: Iterable[Launch] = (), *, aside: bool = False) -> None:
-        """Begin what `rest` waits for. `launches` are those on the GPU here, if there is one. `give_up` ends it."""
-        due: list[tuple[str, CompileRequest]] = []
-        if self.has_compiler:  # the front end alone takes for every GPU what it took for the first
-            due = self._other_gpus() if self.here is None else self._of_launches(launches, self.here)
-            due.insert(0, (self._largest, self._request(self._largest)))
-            due += [(self._largest, self._request(self._largest, capability)) for capability in self._amd]
-        self._begun = self._begin(due, aside=aside)
+        """Begin what `rest` waits for, if `first` has not. `launches` are those on the GPU here, if there is one. `give_up` ends it."""
+        if self._begun is None:
+            due = self._without_gpu() if self.here is None else self._of_launches(launches, self.here)
+            self._begun = self._begin(due, aside=aside)
 
     def rest(self) -> CompileResult | None:
-        """Wait for the machine code of the variant with the largest tiles, which `begin_rest` began. Returns what `first` returns.
+        """Wait for the machine code that `begin_rest` began. Returns what `first` returns.
 
-        Without a GPU, the front end also reads this variant for every other GPU. With a GPU, whatever each launch will look up in
+        Without a GPU it is made of the variant with the smallest tiles; of the one with the largest, shared memory is laid out. The
+        front end also reads a kernel with types of 8 bits for every other GPU. With a GPU, whatever each launch will look up in
         Triton's cache is compiled.
         """
         assert self._begun is not None
@@ -142,24 +170,39 @@ class Compilation:
     def with_machine_code(self) -> set[int]:
         """The capabilities for which there is machine code."""
         results = [result for tried in self.results.values() for result in tried.values()]
-        return {r.request.capability for r in results if r.ok and not r.request.front_end_only}
+        return {r.request.capability for r in results if r.ok and r.request.until == "machine_code"}
+
+    def _without_gpu(self) -> list[tuple[str, CompileRequest]]:
+        if not self.has_compiler:
+            return []
+        name, largest = self._largest, self._variants[self._largest]
+        due = [(_PLAINEST, self._request(self._plainest))]
+        if self._plainest is not largest:
+            due.append((name, self._request(largest, until="shared_memory")))
+        if not self.same_for_all:
+            due += [(name, self._request(largest, other, until="front_end")) for other in self.targets[1:]]
+        return due + [(_PLAINEST, self._request(self._plainest, capability)) for capability in self._amd]
 
     def _of_launches(self, launches: Iterable[Launch], here: int) -> list[tuple[str, CompileRequest]]:
+        if not self.has_compiler:
+            return []
+        largest = self._variants[self._largest]
         requests = {repr(request): request for one in launches for request in self._requests(one, here)}
-        requests.pop(repr(self._request(self._largest)), None)
-        return [(f"launch {number}", request) for number, request in enumerate(requests.values())]
-
-    def _other_gpus(self) -> list[tuple[str, CompileRequest]]:
-        return [(self._largest, self._request(self._largest, other, front_end_only=True)) for other in self.targets[1:]]
+        requests.pop(repr(self._request(largest)), None)
+        due = [(self._largest, self._request(largest))]
+        due += [(f"launch {number}", request) for number, request in enumerate(requests.values())]
+        return due + [(self._largest, self._request(largest, capability)) for capability in self._amd]
 
     def _begin(self, due: Sequence[tuple[str, CompileRequest]], *, aside: bool = False) -> _Begun:
-        return _Begun(due, self._compile([request for _, request in due], aside=aside))
+        return _Begun(deque(due), self._compile([request for _, request in due], aside=aside))
 
     def _compile(self, requests: Sequence[CompileRequest], *, aside: bool = False) -> Iterator[CompileResult]:
         return self._candidate.runner.compile(self._candidate.source, requests, aside=aside)
 
-    def _wait(self, begun: _Begun) -> CompileResult | None:
-        for name, request in begun.due:
+    def _wait(self, begun: _Begun, most: int | None = None) -> CompileResult | None:
+        """Keep what arrives next, at `most` so many results."""
+        for _ in range(len(begun.due) if most is None else most):
+            name, request = begun.due.popleft()
             silent = CompileResult(request, ok=False, status="infra_error", raw="the runner gave no result")
             result = next(begun.results, silent)
             self._keep(name, [result])
@@ -172,7 +215,7 @@ class Compilation:
                 # after a timeout for one GPU, others rarely finish: try just one more
                 others = others if result.status == "compile_error" else others[-1:]
                 self._keep(name, self._compile([replace(request, capability=capability) for capability in others]))
-            tried = [one for one in self.results[name].values() if one.request.front_end_only == request.front_end_only]
+            tried = [one for one in self.results[name].values() if one.request.until == request.until]
             if not any(one.ok for one in tried):
                 begun.close()
                 return result
@@ -181,9 +224,11 @@ class Compilation:
     def _keep(self, variant: str, results: Iterable[CompileResult]) -> None:
         self.results.setdefault(variant, {}).update({result.request.capability: result for result in results})
 
-    def _request(self, variant: str, capability: int | None = None, *, front_end_only: bool = False) -> CompileRequest:
-        (request,) = self._requests(self._variants[variant].launch, capability or self.targets[0])
-        return replace(request, front_end_only=front_end_only or not self.has_compiler)
+    def _request(
+        self, one: Prepared, capability: int | None = None, *, until: Until = "machine_code"
+    ) -> CompileRequest:
+        (request,) = self._requests(one.launch, capability or self.targets[0])
+        return replace(request, until=until)
 
     def _requests(self, launch: Launch, capability: int) -> tuple[CompileRequest, ...]:
         return requests_for(launch, self._candidate.puzzle.parameters, (capability,))
@@ -200,6 +245,13 @@ def _size(prepared: Prepared) -> int:
     return width * math.prod(max(value, 1) for value in constants) if tile <= _MOST_ELEMENTS else 0
 
 
+def _plainness(prepared: Prepared) -> tuple[bool, int, int]:
+    """Least for what machine code is made of: the smallest tiles, as many flags as possible, and no number that Triton makes a constant."""
+    constants = prepared.launch.meta.values()
+    tiles = math.prod(max(value, 1) for value in constants if type(value) is int)
+    return bool(_ones(prepared)), tiles, -sum(value is True for value in constants)
+
+
 def result(source: KernelSource, compilation: Compilation, refused: CompileResult | None) -> GateResult:
     """The gate's result so far; `refused` is what `Compilation` returned last."""
     return _passed(source, compilation) if refused is None else _failed(source, refused)
@@ -210,8 +262,11 @@ def _passed(source: KernelSource, compilation: Compilation) -> GateResult:
     results = [result for tried in compilation.results.values() for result in tried.values()]
     warnings = [GateWarning(_warning(source, r), r.line) for r in results if not r.ok]
     warnings += by_version(source)
+    refused = {result.request.capability for result in results if not result.ok}
     accepted = {result.request.capability for result in results if result.ok}
-    made = compilation.with_machine_code()
+    if compilation.same_for_all and compilation.here is None:
+        accepted.update(compilation.targets)
+    accepted, made = accepted - refused, compilation.with_machine_code() - refused
     if not compilation.has_compiler:
         return GateResult("compile", "front_end", FRONT_END, warnings=tuple(warnings))
     if not made:

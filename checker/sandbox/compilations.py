@@ -15,6 +15,8 @@ from checker.sandbox.tasks import CompileReport, MoreCompilations
 from checker.submission.kernel import KernelSource
 
 _MOST_KEPT = 512
+_WORK = {"front_end": 0.1, "shared_memory": 0.2, "machine_code": 1.0}
+"""How much of a job each request is worth: to start one takes as long as the front end for one variant."""
 _STATUSES = ("passed", "compile_error", "timeout", "resource_limit")
 
 
@@ -38,7 +40,8 @@ class Compilations(Iterator[CompileResult]):
         keys = [encode((kernel.kernel, kernel.source, request)) for request in requests]
         old = [None if jobs.cache else kept.get(key) for key in keys]
         missing = [request for request, result in zip(requests, old, strict=True) if result is None]
-        width = min(jobs.width, len(missing))
+        work = int(sum(_WORK[request.until] for request in missing))
+        width = min(jobs.width, len(missing), max(work, 1))
         self._queues = [_queue(jobs, kernel, missing[n::width], aside) for n in range(width)]
         for queue in self._queues:
             next(queue)

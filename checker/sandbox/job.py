@@ -67,7 +67,7 @@ def warm_up(folder: Path) -> None:
     explanations()
     # if one of these fails, the first job is slower and reports what is wrong
     with contextlib.suppress(Exception):
-        compile_kernel(_warm_kernel, replace(request, front_end_only=not has_compiler()))
+        compile_kernel(_warm_kernel, replace(request, until="machine_code" if has_compiler() else "front_end"))
     with contextlib.suppress(Exception):
         simulate(_warm_kernel, launch, SimulateOptions())
     gc.collect()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import triton
 
-from checker.compiler import CompileRequest, CompileResult, compile_kernel
+from checker.compiler import CompileRequest, CompileResult, Until, compile_kernel
 from checker.compiler.errors import explanations, translate
 from tests.compiler.kernels import BROKEN, SIGNATURE
 from tests.simulator.launching import loaded
@@ -24,9 +24,9 @@ Compiled = Callable[..., CompileResult]
 
 @pytest.fixture
 def compiled(tmp_path: Path) -> Compiled:
-    def run(name: str, capability: int = 80, *, front_end_only: bool = False) -> CompileResult:
+    def run(name: str, capability: int = 80, *, until: Until = "machine_code") -> CompileResult:
         kernel = loaded(tmp_path, BROKEN[name].source)
-        return compile_kernel(kernel, CompileRequest(capability, SIGNATURE, {"B": 16}, front_end_only=front_end_only))
+        return compile_kernel(kernel, CompileRequest(capability, SIGNATURE, {"B": 16}, until=until))
 
     return run
 
@@ -36,7 +36,7 @@ def test_failure_is_explained(compiled: Compiled, name: str) -> None:
     kind, words, source = BROKEN[name]
     capability = 90 if kind == "shared_memory" else 75 if kind == "accepted" else 80
     # The front end first: Triton 3.6 would answer from the cache of a whole compilation.
-    early = compiled(name, capability, front_end_only=True)
+    early = compiled(name, capability, until="front_end")
     result = compiled(name, capability)
     assert early.ok == (result.ok or name in ONLY_IN_MACHINE_CODE)
     if not early.ok:
@@ -51,6 +51,13 @@ def test_failure_is_explained(compiled: Compiled, name: str) -> None:
     for word in words:
         assert word in result.message
     assert result.raw
+
+
+def test_too_much_shared_memory_is_seen_before_there_is_machine_code(compiled: Compiled) -> None:
+    early, result = (compiled("shared_big", 90, until=until) for until in ("shared_memory", "machine_code"))
+    assert (early.ok, early.kind, early.line, early.message) == (False, "shared_memory", result.line, result.message)
+    accepted = next(name for name, broken in BROKEN.items() if broken.kind == "accepted")
+    assert compiled(accepted, 75, until="shared_memory").ok
 
 
 def test_what_one_gpu_lacks_is_said_to_be_its_own(compiled: Compiled) -> None:

@@ -46,14 +46,14 @@ def requests(puzzle: Puzzle) -> CompileRequest:
     """A launch of ordinary sizes."""
     case = next(case for case in puzzle.cases if "cpu" in case.devices and 1 not in case.sizes.values())
     (request,) = requests_for(prepare(puzzle, case).launch, puzzle.parameters, (80,))
-    return replace(request, front_end_only=True)
+    return replace(request, until="front_end")
 
 
 def answers(wanted: list[str], folder: Path) -> Iterator[tuple[str, object]]:
     """By kernel: whether the front end takes it, and otherwise kind, message and line."""
     kinds, puzzles = [name for name in wanted if name not in PUZZLES], [p for p in LADDER if p.name in wanted]
     if "broken" in kinds:
-        request = CompileRequest(80, SIGNATURE, {"B": 16}, front_end_only=True)
+        request = CompileRequest(80, SIGNATURE, {"B": 16}, until="front_end")
         for name, broken in BROKEN.items():
             result = compile_kernel(loaded(folder, broken.source), request)
             yield name, (result.ok, result.kind, result.message, result.line)
