@@ -80,20 +80,23 @@ class BankRuns:
         with self._lock:
             return self._behaviours.get(_key(misconception, prepared))
 
+    def remember(self, misconception: Misconception, prepared: Prepared, past: Behaviour) -> None:
+        """A kernel that was ended from outside is not remembered: it may run to its end next time."""
+        if past.ran:
+            with self._lock:
+                self._behaviours[_key(misconception, prepared)] = past
+
     def behaviours(self, runner: Runner, tasks: Sequence[Task]) -> Iterator[Behaviour]:
         """What each misconception's kernel does in its case, in order. It runs only if it has not run before."""
-        keys = [_key(*task) for task in tasks]
         remembered = [self.remembered(*task) for task in tasks]
         arriving = self.run(runner, [task for task, past in zip(tasks, remembered, strict=True) if past is None])
-        for key, past in zip(keys, remembered, strict=True):
+        for task, past in zip(tasks, remembered, strict=True):
             if past is None:
                 outcome = next(arriving, None)
                 if outcome is None:
                     return
                 past = behaviour(self.puzzle, outcome)
-                if past.ran:  # a kernel that was ended from outside may run to its end next time
-                    with self._lock:
-                        self._behaviours[key] = past
+                self.remember(*task, past)
             yield past
 
     def run(self, runner: Runner, tasks: Sequence[Task]) -> Iterator[Outcome]:

@@ -1,8 +1,8 @@
 """Name the misconception behind a failure, or say that it is unknown.
 
 The bank's wrong kernels run on the learner's failing case. Those that behave like the learner's kernel also run on the other cases,
-first where it fails, and on additional ones outside the puzzle. A belief is named only if it is the last one left. If none is, pairs of
-beliefs are tried the same way.
+first where it fails, and on additional ones outside the puzzle. A belief is named only if it is the last one left. If none is left,
+pairs of beliefs are tried the same way.
 """
 
 from __future__ import annotations
@@ -52,19 +52,21 @@ ONLY_ON_GPU = Diagnosis(None, note="The kernel is right in the simulator, and on
 def find_misconception(candidate: Candidate, outcomes: Sequence[Outcome], failing: Outcome, gate: Gate) -> Diagnosis:
     """Compare the learner's simulated `outcomes` with the bank's. `failing`, in full, is the one that fails `gate` on the card.
 
-    One mistake that explains everything comes first, then two, then one that explains what happens to ordinary numbers.
+    One mistake that explains everything comes first, then two, then one that explains what happens to ordinary numbers. If several do
+    explain everything, ordinary numbers may tell them apart, and no pair is tried: a second mistake that shows nowhere fits all of them.
     """
     puzzle = candidate.puzzle
     at_fault = (failing, behaviour(puzzle, failing))
     if gate not in at_fault[1].fails:
         return NONE_KNOWN
     evidence = _Evidence(candidate, outcomes, at_fault, gate)
-    misconception = evidence.only(bank(puzzle.name))
-    if misconception is not None:
-        return _diagnosis(candidate, misconception, failing)
-    ordinary = None
-    if gate == "values" and is_everyday(failing.case):
-        ordinary = _in_ordinary_cases(candidate, evidence.compare, at_fault)
+    left = evidence.left(bank(puzzle.name))
+    misconception, ordinary = _only(left, candidate.source), None
+    if misconception is None and gate == "values" and is_everyday(failing.case):
+        ordinary = _in_ordinary_cases(candidate, evidence.compare, at_fault, left or bank(puzzle.name))
+    if left:
+        misconception = misconception or ordinary
+        return NONE_KNOWN if misconception is None else _diagnosis(candidate, misconception, failing)
     pair = evidence.pair(ordinary)
     if pair is not None:
         shown = sorted(pair, key=lambda m: ordinary is None or not m.same_behaviour(ordinary))
@@ -88,22 +90,38 @@ class _Evidence:
         others = [(o, behaviour(puzzle, o)) for o in ran]
         first = next((mine for _, mine in others if gate in mine.fails), at_fault[1])
         self.compare = _Comparison(candidate, gate, plainly_wrong(at_fault[1]) or plainly_wrong(first))
-        self.known = sorted([at_fault, *others], key=lambda case: (gate not in case[1].fails, bytes_moved(case[0])))
+        self.known = sorted([at_fault, *others], key=self._order)
+        self._remember(others)
+
+    def _order(self, case: _Case) -> tuple[bool, int, bool, int]:
+        """Cases that fail come first, then small ones; of similar size, the puzzle's own: the next kernel has them, too."""
+        outcome, mine = case
+        size = bytes_moved(outcome)
+        return self.gate not in mine.fails, size.bit_length() // 4, outcome is self.failing, size
+
+    def _remember(self, cases: Sequence[_Case]) -> None:
+        """A kernel of the bank itself, which a test or `mutants` judges, need not run again in these cases, only in the one on the card."""
+        for one in bank(self.candidate.puzzle.name):
+            if one.source.source == self.candidate.source.source:
+                for outcome, mine in cases:
+                    bank_runs(self.candidate.puzzle).remember(one, outcome.prepared, mine)
 
     @cached_property
     def further(self) -> Sequence[_Case]:
         cases = _further_cases(self.candidate.puzzle, self.failing)
         outcomes = self.candidate.simulate(cases, SimulateOptions(together=True))
-        return [(o, behaviour(self.candidate.puzzle, o)) for o in outcomes if o.ran]
+        further = [(o, behaviour(self.candidate.puzzle, o)) for o in outcomes if o.ran]
+        self._remember(further)
+        return further
 
     @property
     def informative(self) -> bool:
         """Whether the wrong values tell something about their cause."""
         return self.gate != "values" or any(informative(mine) for _, mine in (*self.known, *self.further))
 
-    def only(self, kernels: Sequence[Misconception]) -> Misconception | None:
-        """The one belief that explains everything, if there is just one."""
-        return self._only(kernels, self.known)
+    def left(self, kernels: Sequence[Misconception]) -> Sequence[Misconception]:
+        """The beliefs that explain everything."""
+        return self._left(kernels, self.known)
 
     def pair(self, ordinary: Misconception | None) -> Pair | None:
         """The two beliefs that together explain everything. One of them is `ordinary` if that explains ordinary cases.
@@ -119,23 +137,25 @@ class _Evidence:
         cases = [*islice(unexplained, 1), *fails[:FAILING_CASES], *passes[:PASSING_CASES]]
         pairs = likely_pairs(self.candidate.source, known)
         left = self.compare.agreeing(list(pairs), cases)
-        kernel = self._only(left, self.known if len(left) > 1 else [])
+        kernel = _only(self._left(left, self.known if len(left) > 1 else []), self.candidate.source)
         return None if kernel is None else pairs[kernel]
 
-    def _only(self, kernels: Sequence[Misconception], cases: Sequence[_Case]) -> Misconception | None:
+    def _left(self, kernels: Sequence[Misconception], cases: Sequence[_Case]) -> Sequence[Misconception]:
         left = self.compare.failing_too(self.compare.agreeing(kernels, cases), self.failing)
         if not left:
-            return None
+            return []
         left = list(self.compare.agreeing(left, self.further))
         if not self.informative:
             outputs = self.failing.prepared.launch.outputs
             traces = {m: _nan_trace(replace(self.candidate, source=m.source), self.failing) for m in left}
             left = [m for m in left if same_origin_of_nan(self.failing.trace, traces[m], outputs)]
-        return _only([m for m in left if self.compare.in_everything[m]] or left, self.candidate.source)
+        return [m for m in left if self.compare.in_everything[m]] or left
 
 
-def _in_ordinary_cases(candidate: Candidate, compare: _Comparison, at_fault: _Case) -> Misconception | None:
-    """The one belief that explains what the kernel does with ordinary numbers, if a second mistake shows only in harder cases."""
+def _in_ordinary_cases(
+    candidate: Candidate, compare: _Comparison, at_fault: _Case, kernels: Sequence[Misconception]
+) -> Misconception | None:
+    """The one belief among `kernels` that explains what the kernel does with ordinary numbers, whatever harder cases show."""
     puzzle, prepared = candidate.puzzle, at_fault[0].prepared
     cases = ordinary_cases(puzzle, prepared.case, prepared.config is None)
     possible = filter(None, (prepare_if_possible(puzzle, case, prepared.config) for case in cases))
@@ -143,7 +163,7 @@ def _in_ordinary_cases(candidate: Candidate, compare: _Comparison, at_fault: _Ca
     learner = [at_fault, *((o, behaviour(puzzle, o)) for o in outcomes if o.ran and o.trace is not None)]
     if sum("values" in mine.fails for _, mine in learner) < ENOUGH or not any(informative(m) for _, m in learner):
         return None
-    left = compare.failing_too(compare.agreeing(bank(puzzle.name), learner), at_fault[0])
+    left = compare.failing_too(compare.agreeing(kernels, learner), at_fault[0])
     return _only([m for m in left if compare.in_everything[m]] or left, candidate.source)
 
 

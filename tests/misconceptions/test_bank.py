@@ -90,6 +90,13 @@ def test_two_mistakes_in_one_kernel_are_both_named(runner):
         assert (diagnosis.misconception, diagnosis.second.misconception) == (name, "inf_minus_inf")
 
 
+def test_no_second_mistake_is_named_where_one_explains_everything(runner):
+    """With few cases, several do: a second one that shows in none of them fits each."""
+    wrong = next(wrong for wrong in bank("row_softmax") if wrong.name == "max_only_where_exp_overflows")
+    diagnosis = judge(quick(PUZZLES["row_softmax"], [wrong.seen_in], smallest=2), wrong.source, runner).diagnosis
+    assert (diagnosis.misconception, diagnosis.second) == (None, None)
+
+
 def test_beside_an_unknown_mistake_the_one_that_ordinary_numbers_show_is_named(runner):
     source = changed(solution("online_softmax"), "tl.max(x, axis=0)", "tl.minimum(tl.max(x, axis=0), 1000.0)")
     source = changed(source, "l_i * tl.exp(m_i - m_safe)", "l_i")
