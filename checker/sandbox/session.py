@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,7 +30,8 @@ from checker.submission.kernel import KernelSource
 
 _AHEAD = 2  # messages with launches sent before the first result is read, so that judging and running overlap
 _TOGETHER = 128  # launches in one message that may run side by side
-_WORTH_A_JOB = 4  # shapes of launches: about 100 ms of simulation
+_WORTH_A_JOB = 170.0  # as `_work` counts: about 100 ms of simulation
+_FIRST_TURN = 20.0  # of a loop: how much longer it takes than each of the next, because operations are recorded
 _MOST_JOBS = 2  # for one simulation: each costs 60 ms
 _GRACE = 2.0
 _ROOM = 256 << 20  # bytes for the tensors of a simulation, at least, because the next one may be larger
@@ -222,14 +224,27 @@ def _too_long(seconds: float) -> str:
 
 
 def _shares(launches: Sequence[Launch], most: int) -> list[list[int]]:
-    """Launches by number in shares of similar size, none if they are few. Those with the same constants and types stay together."""
+    """Launches by number in shares of similar work, none if it is little. Those with the same constants and types stay together."""
     shapes: dict[str, list[int]] = {}
     for number, launch in enumerate(launches):
         dtypes = [value.dtype for value in launch.arguments.values() if isinstance(value, torch.Tensor)]
         shapes.setdefault(repr((sorted(launch.meta.items()), dtypes)), []).append(number)
-    count = min(most, len(shapes) // _WORTH_A_JOB)
-    by_size = sorted(shapes.values(), key=lambda numbers: sum(_bytes(launches[i]) for i in numbers), reverse=True)
-    return [sorted(i for numbers in by_size[n::count] for i in numbers) for n in range(count)]
+    work = {shape: max(_work(launches[i]) for i in numbers) for shape, numbers in shapes.items()}
+    count = min(most, len(shapes), int(sum(work.values()) / _WORTH_A_JOB))
+    shares: list[list[int]] = [[] for _ in range(count)]
+    loads = [0.0] * count
+    for shape in sorted(shapes, key=lambda shape: work[shape], reverse=True) if count else ():
+        least = loads.index(min(loads))
+        shares[least] += shapes[shape]
+        loads[least] += work[shape]
+    return [sorted(share) for share in shares]
+
+
+def _work(launch: Launch) -> float:
+    """How many turns of a loop follow each other: the longest side in tiles, as far as no programs share it."""
+    sides = [side for value in launch.arguments.values() if isinstance(value, torch.Tensor) for side in value.shape]
+    tiles = [value for value in launch.meta.values() if type(value) is int and value > 0]
+    return _FIRST_TURN + max(sides, default=1) / max(tiles, default=1) / max(math.prod(launch.grid), 1)
 
 
 def _when_asked(begin: Callable[[], Iterator[CompileResult]]) -> Iterator[CompileResult]:

@@ -116,11 +116,11 @@ def test_launches_split_over_two_jobs_come_back_in_order_up_to_the_first_that_st
     sandbox: Sandbox, started: list[Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("os.cpu_count", lambda: 2)
-    sizes = [n for n in (37, 50, 61) for _ in range(8)]
-    launches = [launch(n, 2 ** (i % 8)) for i, n in enumerate(sizes)]
+    sizes = [n for n in (37, 50, 61) for _ in range(18)]
+    launches = [launch(n, 2 ** (i % 18)) for i, n in enumerate(sizes)]
     results = list(sandbox.simulate(kernel(), launches, TOGETHER))
     assert all(right(result, n) for result, n in zip(results, sizes, strict=True))
     assert len(started) == 2
-    stopping = [launch(5 if i in (9, 12) else 40, 2 ** (i % 8)) for i in range(16)]
+    stopping = [launch(5 if i in (9, 12) else 40, 2**i) for i in range(18)]
     results = list(sandbox.simulate(kernel("", STOPS_AT_5), stopping, TOGETHER))
     assert [result.status for result in results] == ["passed"] * 9 + ["protocol_error"]

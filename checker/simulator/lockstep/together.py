@@ -29,8 +29,6 @@ from checker.simulator.triton_internals import (
 )
 from checker.simulator.values import Pointer
 
-FEWEST_PROGRAMS = 2
-"""One program alone is as cheap in `simulate`, which reports more."""
 MOST_LANES = 1 << 20
 """Programs times the lanes of a tile: an array of that many int64 takes 8 MB, and a run holds a few dozen."""
 
@@ -85,7 +83,7 @@ def _groups(kernel: Any, launches: Sequence[Launch]) -> list[list[int]]:
     groups: list[list[int]] = []
     for numbers in by_shape.values():
         most = MOST_LANES // _lanes(launches[numbers[0]].meta)
-        room = 0
+        room = -1
         for i in numbers:
             count = _count(launches[i])
             if count > room:
@@ -93,8 +91,7 @@ def _groups(kernel: Any, launches: Sequence[Launch]) -> list[list[int]]:
                 room = most
             groups[-1].append(i)
             room -= count
-    sizes = [sum(_count(launches[i]) for i in group) for group in groups]
-    return [group for group, size in zip(groups, sizes, strict=True) if size >= FEWEST_PROGRAMS]
+    return groups
 
 
 def _count(launch: Launch) -> int:

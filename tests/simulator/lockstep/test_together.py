@@ -285,9 +285,9 @@ def test_a_loop_without_end_is_left_after_its_time(loop, tmp_path):
     assert simulate_together(kernel, [rows([3, 9])], 0.2) == [None]
 
 
-def test_one_program_runs_by_itself():
-    assert simulate_together(to_its_own_length, [rows([3])], 10.0) == [None]
-    assert None not in simulate_together(to_its_own_length, [rows([3]), rows([3])], 10.0)
+def test_one_program_gets_a_trace_and_a_grid_of_none_does_not():
+    assert both_ways(to_its_own_length, rows([3])) == [True]
+    assert simulate_together(to_its_own_length, [replace(rows([3]), grid=(0,))], 10.0) == [None]
 
 
 def test_tensors_that_share_memory_run_by_themselves():
