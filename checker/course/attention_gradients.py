@@ -186,12 +186,12 @@ def weights(head: Head, scale: float) -> tuple[torch.Tensor, torch.Tensor]:
 
 def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
     """What an error is measured against: `lost`, whatever is expected."""
-    return lost(case, output)
+    return lost(case, "q_ptr" if output == "dq_ptr" else "k_ptr")[int(output == "dv_ptr")]
 
 
 @once_a_case
-def lost(case: Case, output: str) -> torch.Tensor:
-    """The scale of an error in each element of a gradient: the sum of its terms' magnitudes, 0 where it has no term.
+def lost(case: Case, of: str) -> torch.Tensor:
+    """The scale of an error in each element of dQ, [1, ...], or of dK and dV, [2, ...]: the sum of its terms' magnitudes.
 
     A term loses at most half a step of its dtype when its factor P or dS is rounded for the product (TF32 for float32). In the same
     unit this adds what float32 loses: in a score, an error that P's exponent inherits; in dP − Δ, where large numbers may cancel;
@@ -200,22 +200,20 @@ def lost(case: Case, output: str) -> torch.Tensor:
     given, scale, dtype = inputs(case), scale_of(case), DTYPES[case.dtype]
     half, single = {torch.bfloat16: 2.0**-8}.get(dtype, 2.0**-11), 2.0**-22
     least = 2.0**-25 if dtype == torch.float16 else 2.0**-126
-    total = torch.zeros(given["q_ptr" if output == "dq_ptr" else "k_ptr"].shape, dtype=torch.float64)
+    total = torch.zeros((1 if of == "q_ptr" else 2, *given[of].shape), dtype=torch.float64)
     for head in heads_of(case, given):
         i, h, g = head.at
         p, away = weights(head, scale)
         size = (head.q.abs() @ head.k.abs().T) * scale + head.lse.abs()
         rounded = half + single * (1 + size.masked_fill(~head.seen, 0.0))
         p_lost = p * rounded + least * head.seen
-        if output == "dv_ptr":
-            total[i, g] += p_lost.T @ head.do.abs()
-            continue
         ds_lost = p * (away.abs() * rounded + single * (head.do.abs() @ head.v.abs().T))
         ds_lost = ds_lost + least / min(scale, 1.0) * head.seen  # scaled before it is rounded or after
-        if output == "dq_ptr":
-            total[i, h] = scale * (ds_lost @ head.k.abs())
+        if of == "q_ptr":
+            total[0, i, h] = scale * (ds_lost @ head.k.abs())
         else:
-            total[i, g] += scale * (ds_lost.T @ head.q.abs())
+            total[0, i, g] += scale * (ds_lost.T @ head.q.abs())
+            total[1, i, g] += p_lost.T @ head.do.abs()
     total = total / half
     return torch.where(total > 0, total.clamp(min=torch.finfo(dtype).tiny), 0.0)
 
