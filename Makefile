@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 ROOT_FLAG := $(if $(filter 0,$(shell id -u)),--allow-root)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab ready slides workshop test test-all browser companions sync sync-check test-matrix mutants gpu-test speed gradescope nbgrader site release lint lock
+.PHONY: help setup lab ready slides workshop test test-all exhaustive browser companions sync sync-check test-matrix mutants gpu-test speed gradescope nbgrader site release lint lock
 
 help:  ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -31,8 +31,10 @@ workshop: setup  ## Rehearse alone: a board with a class that plays itself (ARGS
 test: setup browser  ## Set up and run the tests, a real browser included: less than 15 minutes on two processors
 	$(RUN) -m pytest -n $(JOBS) --dist worksteal --durations 20 --durations-min 5 $(ARGS)
 
-test-all: test companions test-matrix  ## Run everything, the hours of exhaustive tests included (weekly, and before a release)
-	$(RUN) -m pytest tests/exhaustive -n $(JOBS) --dist worksteal --timeout 7200 $(ARGS)
+test-all: test companions test-matrix exhaustive  ## Run everything, the hours of exhaustive tests included (weekly, and before a release)
+
+exhaustive: setup  ## Run the exhaustive tests alone; PART=2/6 is the second of six parts, on another machine or day
+	PART=$(PART) $(RUN) -m pytest tests/exhaustive -n $(JOBS) --dist worksteal --timeout 7200 $(ARGS)
 	$(RUN) -m tools.mutants guarded right
 
 sync: setup  ## Make puzzles/ from solutions/, notebooks/ from notebooks/src/ (REPOSITORY=https://… for Colab)
