@@ -280,9 +280,9 @@ def outside(x: Tokens, case: Case) -> Tokens:
 FAMILIES = (NORMAL, growing, lasting, fixed, strong, mixed, resets, halfway, large, many_small, beyond, blanks)
 
 
-@family("keys so small that float16 would lose their products", "tiny keys")
+@family("keys so small that float16 would lose them", "tiny keys")
 def tiny(x: Tokens, case: Case) -> Tokens:
-    x.k = x.k / 4096
+    x.k = x.k / 2**20
     return x
 
 
