@@ -10,6 +10,7 @@ import jsonschema
 import pytest
 
 from checker.course import LADDER
+from checker.course.launchers import JUDGED
 from checker.judge.result import Result, Submission, schema, to_json
 from checker.sandbox import Sandbox
 from checker.verbs.grade import MOST_THREADS, Batch, Grader
@@ -43,7 +44,8 @@ def statuses(batch: Batch) -> dict[str, list[str]]:
 
 
 def entries(*paths: Path) -> dict[str, list[str]]:
-    return {s.name: [e.puzzle if e.source else e.reason for e in s.entries] for s in submissions(paths, LADDER)}
+    every = tuple(JUDGED.values())
+    return {s.name: [e.puzzle if e.source else e.reason for e in s.entries] for s in submissions(paths, every)}
 
 
 def test_each_file_and_each_thing_in_a_folder_is_one_submission(handed_in: Path, tmp_path: Path) -> None:
@@ -62,7 +64,9 @@ def test_each_file_and_each_thing_in_a_folder_is_one_submission(handed_in: Path,
         "alice.py": ["vector_add"],
         "bob.zip": ["vector_add"],
     }
-    assert list(entries(ROOT / "solutions")) == sorted(f"{puzzle.name}.py" for puzzle in LADDER)
+    solutions = entries(ROOT / "solutions")
+    assert solutions.pop("launchers") == ["paged_decode"]
+    assert list(solutions) == sorted(f"{puzzle.name}.py" for puzzle in LADDER)
     laid_out(tmp_path, {"monday/a.py": STUB, "tuesday/a.py": STUB})
     assert len(entries(tmp_path / "monday", tmp_path / "tuesday")) == 2, "two files of one name are kept apart"
 
