@@ -135,6 +135,9 @@ PUZZLE = linear(
         B  H  N     D    D_V  CHUNK  BLOCK_V  values    dtype     layout  flags  on
         1  1  403   16   16   16     16       fixed     -         -       PAST
         1  2  20    16   16   16     16       beyond    float32   -       -
+        1  1  401   16   16   16     16       creeping  float32   -       -      cpu
+        1  1  401   16   16   16     16       creeping  float16   -       -      cpu
+        1  1  401   16   16   16     16       creeping  bfloat16  -       -      cpu
         1  4  4096  128  128  64     64       alike     bfloat16  padded  PAST   gpu
         2  3  1031  64   80   32     32       mixed     -         -       -      gpu
         """,

@@ -292,10 +292,21 @@ def huge(x: Tokens, case: Case) -> Tokens:
     return x
 
 
+@family("many small corrections of a large value", "many small corrections")
+def creeping(x: Tokens, case: Case) -> Tokens:
+    """Under one key, each chunk moves the value from 1 towards 2 by less than half a step in 16 bits (bfloat16's in float32)."""
+    sixteen = DTYPES["bfloat16" if case.dtype == "float32" else case.dtype]
+    x.k[:], x.v[:], x.g[:] = torch.eye(x.k.shape[-1], dtype=torch.float64)[0], 2.0, 0.0
+    x.beta[:] = 0.4 * torch.finfo(sixteen).eps / case.meta.get("CHUNK", 1)
+    x.v[..., 0, :], x.beta[..., 0] = 1.0, 1.0
+    return x
+
+
 DELTA = (
     NORMAL,
     growing,
     beyond,
+    creeping,
     repeated,
     replacing,
     alike,
