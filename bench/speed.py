@@ -123,8 +123,9 @@ def keep_others(report: Report, only: Sequence[str]) -> Report:
         return report
     old = Report(**json.loads(path.read_text("utf-8")))
     for what in ("torch", "triton"):
-        if old.environment[what] != report.environment[what]:
-            raise ValueError(f"{path} is of {what} {old.environment[what]}: run all families, or move it away")
+        before, now = (one.environment[what].partition("+")[0] for one in (old, report))  # without the build
+        if before != now:
+            raise ValueError(f"{path} is of {what} {before}, and this is {now}: run all families, or move it away")
     old.rows = [Timed(**row) for row in old.rows if row["family"] not in only]
     old.left_out = [name for name in old.left_out if name.partition(":")[0] not in only] + report.left_out
     old.again |= dict.fromkeys(only, report.date)
