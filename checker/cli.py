@@ -70,12 +70,17 @@ def check(
     seed: Annotated[int | None, Option(metavar="S", help="judge with the cases that a graded run drew")] = None,
     thorough: Annotated[bool, Option("--thorough", help="aim more cases at conditions that no case reached")] = False,
     amd: Annotated[bool, Option("--amd", help="also compile for two of AMD's GPUs")] = False,
+    only: Annotated[
+        str, Option("--only", metavar="STEP", help="only the steps up to this one, as the notebook names them")
+    ] = "",
 ) -> int:
     """Judge the kernels in a file and say what is wrong.
 
-    Examples: python -m checker check puzzles/row_softmax.py; python -m checker check row_softmax
+    Examples: python -m checker check puzzles/row_softmax.py; python -m checker check flash_attention_window --only window
     """
     started = time.perf_counter()
+    if only:
+        return _check_step(file, puzzle, only, others=device != "auto" or seed is not None or thorough or amd)
     kernels = _kernels("check", file, puzzle)
     from checker.verbs.check import check_and_show
 
@@ -86,6 +91,17 @@ def check(
     if any(verdict.status == "infra_error" for verdict in verdicts):
         return BROKEN
     return PASSED if all(verdict.passed for verdict in verdicts) else FAILED
+
+
+def _check_step(file: str | None, puzzle: str | None, only: str, others: bool) -> int:
+    if others:
+        raise UsageError(
+            "--only simulates one step of an unfinished kernel: leave out --device, --seed, --thorough and --amd."
+        )
+    task, source = _kernel("check", file, puzzle)
+    from checker.verbs.parts import check_parts
+
+    return PASSED if only in check_parts(task, source, only).passed else FAILED
 
 
 @app.verb()

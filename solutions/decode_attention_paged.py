@@ -32,6 +32,7 @@ def decode_attention_paged_kernel(
     D: tl.constexpr,  # head dimension: 16, 32, 64 or 128
 ):
     """Program (s, j) owns split s of batch and key head j = batch * H_KV + head_kv, for all query heads that share it."""
+    # PyTorch has no masked loads: clamp and nan_to_num are here only, and your kernel must not load what they hide
     # In PyTorch:
     #     pages = block_table.clamp(0, len(k) - 1).long()
     #     k, v = (x[pages].transpose(1, 2).flatten(2, 3).nan_to_num() for x in (k, v))

@@ -40,6 +40,7 @@ def flash_attention_window_kernel(
     D: tl.constexpr,  # head dimension: 16, 32, 64 or 128
 ):
     """Program (i, j) owns query tile i of batch and head j = batch * H_Q + head, and loads no tile that none of its queries sees."""
+    # A query that sees no key gives 0 and the sink; -inf without one
     # In PyTorch:
     #     k, v = (x.repeat_interleave(H_Q // H_KV, dim=1) for x in (k, v))
     #     i, j, length = torch.arange(N_Q)[:, None], torch.arange(N_KV), key_lengths[:, None, None, None]

@@ -41,6 +41,22 @@ def test_check_passes_keeps_the_kernel_and_counts(folder: Path, capsys: pytest.C
     assert len(list((folder / OURS / "passed").iterdir())) == 1
 
 
+def test_a_step_of_an_unfinished_kernel_can_be_checked(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kernel = (ROOT / "solutions/decode_attention_split.py").read_text()
+    one_split = kernel.replace("tl.minimum(length, (split + 1) * share)", "tl.minimum(length, share)")
+    assert one_split != kernel
+    Path("decode_attention_split.py").write_text(one_split)
+    command = ["check", "decode_attention_split.py", "--only"]
+    assert cli.main([*command, "whole"]) == 0
+    assert "1 of 2 parts" in capsys.readouterr().out
+    for arguments, message in (
+        ([*command, "all"], "Its parts are whole, splits."),
+        ([*command, "whole", "--thorough"], "leave out --device, --seed, --thorough and --amd"),
+    ):
+        assert cli.main(arguments) == 2
+        assert message in capsys.readouterr().err
+
+
 def test_check_of_the_stub_by_its_puzzle_s_name_invites(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["check", "vector_add"]) == 1
     assert "hint" in capsys.readouterr().out

@@ -140,15 +140,22 @@ def running(
         rows = (seen > 0).any(dim=-1)
         attended = seen > 0 if visible is None else (seen > 0) & visible(case, tensors, at)
         s = ((q[rows] @ k.T) * scale_of(case)).masked_fill(~attended[rows], -torch.inf)
-        ways = [s] if sink is None else [torch.cat([s, sink(tensors, at).expand(len(s), 1)], dim=-1), s]
-        states = []
-        for scores in ways:
+
+        def state(scores: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
             highest = scores.amax(dim=-1)
             m, l = (torch.full((q.shape[0],), torch.nan, dtype=torch.float64) for _ in "ml")
             m[rows] = highest.masked_fill(highest == -torch.inf, torch.nan)
             l[rows] = torch.exp(scores - m[rows, None]).sum(dim=-1)
-            states.append(honest_forms(names, m, l))
-        return tuple(states)
+            return m, l
+
+        m, l = state(s)
+        if sink is None:
+            return (honest_forms(names, m, l),)
+        first = honest_forms(names, *state(torch.cat([s, sink(tensors, at).expand(len(s), 1)], dim=-1)))
+        last = honest_forms(names, m, l)
+        added = honest_forms(names, m, l + torch.exp(sink(tensors, at) - m))
+        after = {n: torch.cat([x.afterwards[n] for x in (added, first, last)]) for n in names}
+        return first, replace(last, afterwards=after)
 
     update = None if in_memory else ONLINE_ATTENTION
     return RunningState("k_ptr", "q_ptr", names, exact, tolerance=5e-3, in_memory=in_memory, update=update)

@@ -173,7 +173,7 @@ PUZZLE = puzzle(
         1  20   1     50      3       16    16   32       16       -                     -         strided   -                   -    a group larger than 16
         1  1    1     40_003  4       64    16   16       256      score_pairs_in_sight  -         -         -                   -    more keys than 16 bits can count
         1  2    1     5       300     16    16   16       16       -                     -         -         -                   -    more splits than keys
-        3  2    1     77      2       16    16   16       64       -                     -         -         SHARED              -    a tile of four pages
+        3  2    1     131     2       16    16   16       64       -                     -         -         SHARED              -    a tile of four pages, the last of them behind the table
         3  2    1     77      2       64    16   16       16       -                     -         -         -                   -    a page of four tiles
         2  32   8     16_384  16      16    128  16       64       -                     bfloat16  -         RAGGED=1            gpu
         1  16   2     4099    7       16    64   16       128      -                     float16   -         -                   gpu
@@ -185,8 +185,8 @@ PUZZLE = puzzle(
         sizes={**decode.DOMAIN.sizes, "PAGE": PAGES},
         related={
             **{words: holds for words, holds in decode.DOMAIN.related.items() if "N_KV" not in words},
-            "a text has at most N_KV keys, and N_KV + SPLITS + 3 · PAGE stays below 2³¹": lambda case: (
-                case.sizes["N_KV"] + case.sizes["SPLITS"] + 3 * case.sizes["PAGE"] < 2**31
+            "N_KV, which is no parameter, counts the keys of the longest text, and MAX_PAGES · PAGE + SPLITS stays below 2³¹": (
+                lambda case: max_pages(case) * case.sizes["PAGE"] + case.sizes["SPLITS"] < 2**31
             ),
         },
         values=f"{decode.DOMAIN.values} Slots of a page that hold no key of any text hold anything, NaN too. Entries of the block table past "

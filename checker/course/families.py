@@ -110,7 +110,7 @@ def lowest(x: torch.Tensor, case: Case) -> torch.Tensor:
     return low
 
 
-@family("rows that lie close together far from zero", "levels", chunks=3)
+@family("rows that lie close together far from zero", "rows close together far from zero", chunks=3)
 def levels(x: torch.Tensor, case: Case) -> torch.Tensor:
     """c + d with exact d, so that the softmax is that of d. A row counts in steps of 1/8, 2⁻¹³, 1/64 or 1, and c is as large as that allows."""
     step = torch.tensor([2.0**-3, -(2.0**-13), 2.0**-6, -1.0], dtype=torch.float64)

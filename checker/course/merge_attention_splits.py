@@ -17,8 +17,8 @@ FAMILIES = (chunk_pairs, chunk_pairs_in_sight, empty, extreme, levels)
 
 
 def make(case: Case) -> Tensors:
-    """The log-sum-exps of real rows of N scores in SPLITS parts, and outputs of the parts: NaN where a part has no key."""
-    m, n, splits, d = (case.sizes[name] for name in ("M", "N", "SPLITS", "D"))
+    """The log-sum-exps of real rows of N_KV scores in SPLITS parts, and outputs of the parts: NaN where a part has no key."""
+    m, n, splits, d = (case.sizes[name] for name in ("M", "N_KV", "SPLITS", "D"))
     scores = rows(case, m, n).to(DTYPES["float32"]).double()
     m_part, l_part = partials(scores, splits)
     lse_part = (m_part + l_part.log()).float()
@@ -51,7 +51,7 @@ def from_row(row: Row) -> Case:
     block = row["block"]
     splits = {"all": block, "all but one": block - 1, "one": 1}.get(row["splits"]) or prime_below(block - 1)
     n = {"full": 4 * splits, "ragged": 4 * splits - 1, "some empty": max(splits - 2, 1)}[row["parts"]]
-    sizes = {"M": row["rows"], "N": n, "SPLITS": splits, "D": row["d"]}
+    sizes = {"M": row["rows"], "N_KV": n, "SPLITS": splits, "D": row["d"]}
     return Case(sizes, {"BLOCK_S": block}, dtype=row["dtype"], family=row["family"])
 
 
@@ -90,7 +90,7 @@ PUZZLE = puzzle(
     ),
     cases=table(
         """
-        M     N     SPLITS  D    BLOCK_S  values   dtype     on   why
+        M     N_KV  SPLITS  D    BLOCK_S  values   dtype     on   why
         5     37    5       128  8        empty    bfloat16
         5     37    5       32   8        extreme
         300   7     2       16   8        -        -         -    more rows than a fixed limit would allow
@@ -111,7 +111,7 @@ PUZZLE = puzzle(
         scratch=("o_part",),
     ),
     film=FilmSpec(
-        case=Case({"M": 3, "N": 18, "SPLITS": 7, "D": 16}, {"BLOCK_S": 8}),
+        case=Case({"M": 3, "N_KV": 18, "SPLITS": 7, "D": 16}, {"BLOCK_S": 8}),
         diagram=flowing(
             lse_part_ptr=("row", "split"), o_part_ptr=("split", "value"), o_ptr=("row", "value"), lse_ptr=("row",)
         ),

@@ -37,6 +37,7 @@ class Divergence:
     got: float
     chunk: int  # from 1, by its place
     walk: int  # from 1
+    looping: bool  # whether another chunk of the same pass followed
 
     def words(self, several_rows: bool) -> str:
         """``After chunk 3, l_i of row 0 should be 7.39 and is 2.72.``"""
@@ -125,8 +126,8 @@ def state_divergences(
             if agreed_behind and not behind:
                 return way, []
         own.append((agreed, divergences))
-    # the kernel's own way is the one it followed longest; of equals, the puzzle's
-    way = max(range(len(own)), key=lambda i: own[i][0], default=0)
+    # the kernel's own way is the one it followed longest and leaves in fewest places; of equals, the puzzle's
+    way = max(range(len(own)), key=lambda i: (own[i][0], -len(own[i][1])), default=0)
     return way, own[way][1] if own else []
 
 
@@ -231,7 +232,8 @@ def _compare(
                     key = (event.program, name, chunk.lead, row)
                     if key not in divergences:
                         divergences[key] = Divergence(
-                            chunk.at, event.program, name, chunk.lead, row, want, got[i], chunk.chunk, chunk.walk
+                            *(chunk.at, event.program, name, chunk.lead, row, want, got[i]),
+                            *(chunk.chunk, chunk.walk, turn),
                         )
     return sorted(divergences.values(), key=lambda d: d.at), min(agreed.values(), default=0)
 

@@ -130,13 +130,14 @@ def _mismatch(prepared: Prepared, output: str, got: torch.Tensor, error: torch.T
 
 
 FEW = 8
-"""The most rows of an input that are shown."""
+"""The most rows of an input that are shown, and the most numbers of a table or a list."""
 
 
 def inputs_of(puzzle: Puzzle, prepared: Prepared, mismatch: Mismatch) -> tuple[Input, ...]:
     """The numbers of each input that the first wrong element is made from, as far as the film's axes say so and if they are few.
 
-    An input with the output's own axes has the rows and columns of the window.
+    An input with the output's own axes has the rows and columns of the window. Short lists, and small tables of whole numbers, come
+    last: lengths, sinks, pages.
     """
     drawn = puzzle.film.diagram.tensors
     axes = drawn[mismatch.output].axes if mismatch.output in drawn else ()
@@ -155,6 +156,11 @@ def inputs_of(puzzle: Puzzle, prepared: Prepared, mismatch: Mismatch) -> tuple[I
             part = tensor[mismatch.first[:lead]][tuple(slice(*span) for span in spans)]
             values = part.double().reshape(len(rows), len(columns)).numpy().copy()
             shown.append(Input(name, tuple(rows), tuple(columns), values))
+    for name, tensor in prepared.tensors.items():
+        table = tensor.ndim == 1 or (tensor.ndim == 2 and not tensor.is_floating_point())
+        if table and max(tensor.shape) <= FEW and name not in (*prepared.expected, *(one.tensor for one in shown)):
+            values = tensor.double().reshape(-1, tensor.shape[-1]).numpy().copy()
+            shown.append(Input(name, tuple(range(len(values))), tuple(range(values.shape[1])), values))
     return tuple(shown)
 
 

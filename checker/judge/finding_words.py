@@ -87,6 +87,11 @@ def sentences(findings: Iterable[Finding], source: KernelSource, trace: Trace | 
     return list(dict.fromkeys(str(in_words(finding, source, trace)) for finding in findings))
 
 
+def _of_several(does: str) -> str:
+    """``also store`` for ``also stores``, ``update atomically`` for ``updates atomically``."""
+    return does.replace("s ", " ").removesuffix("s")
+
+
 class _Wording:
     """The parts of sentences about one finding."""
 
@@ -109,13 +114,16 @@ class _Wording:
     def who(self, ids: tuple[int, int, int] | None, unknown: str) -> str:
         return unknown if ids is None else program(ids, self.grid)
 
-    def start(self) -> str:
-        """The running program, at the start of a sentence."""
-        return self.who(self.finding.program, "a program").capitalize()
+    def start(self, does: str) -> str:
+        """``Program 0 stores``, ``Program 0 and another store``, ``Program 0 and 2 others store``, at the start of a sentence."""
+        first, others = self.who(self.finding.program, "a program").capitalize(), self.finding.programs - 1
+        if others < 1:
+            return f"{first} {does}"
+        return f"{first} and {'another' if others == 1 else f'{others:,} others'} {_of_several(does)}"
 
     def out_of_bounds(self, does: str) -> str:
         shape = f" ({self.shape})" if self.shape else ""
-        return f"{self.start()} {does} {self.lanes} outside {self.tensor}{shape}{self.example}{self.where}"
+        return f"{self.start(does)} {self.lanes} outside {self.tensor}{shape}{self.example}{self.where}"
 
     def out_of_bounds_load(self) -> tuple[str, str, str]:
         return (
@@ -143,11 +151,14 @@ class _Wording:
         )
 
     def race(self) -> tuple[str, str, str]:
-        kinds, other = self.finding.accesses, self.who(self.finding.other, "another program")
+        kinds = self.finding.accesses
         what = f"Two programs touch the same {self.elements} of {self.tensor}, and one of them stores"
         if kinds is not None:
             also = "also stores" if kinds == ("store", "store") else _VERBS[kinds[1]]
-            what = f"{self.start()} {_VERBS[kinds[0]]} {self.elements} of {self.tensor} that {other} {also}"
+            other = f"{self.who(self.finding.other, 'another program')} {also}"
+            if self.finding.programs > 1:
+                other = f"others {_of_several(also)}"
+            what = f"{self.start(_VERBS[kinds[0]])} {self.elements} of {self.tensor} that {other}"
         return (
             f"{what}{self.example}{self.where}",
             "Programs run in any order and at the same time. This is a race, even if both happen to store the same value.",
@@ -163,7 +174,7 @@ class _Wording:
 
     def missing_barrier(self) -> tuple[str, str, str]:
         return (
-            f"{self.start()} loads from {self.tensor} what it stored before, with no barrier in between{self.example}{self.where}",
+            f"{self.start('loads')} from {self.tensor} what {'it' if self.finding.programs == 1 else 'each'} stored before, with no barrier in between{self.example}{self.where}",
             "The threads of a program do not wait for one another: one may load an element before another has stored it. "
             "The simulator runs them in step, so the values came out right.",
             "Make all threads wait with `tl.debug_barrier()` between the store and the next load of the same elements.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from checker.judge.finding_words import in_words, sentences
+from checker.judge.loads import followed_entry
 from checker.judge.outcome import Candidate, Failure, Outcome
 from checker.judge.verdict import GateResult
 from checker.puzzle import Gate, Puzzle
@@ -82,7 +83,7 @@ def failed(candidate: Candidate, failure: Failure) -> GateResult:
         " ".join(filter(None, (f"{words.what} ({failing.case.name}).", words.why, many, failure.experiment))),
         line=findings[0].line,
         detail="\n".join(sentence for sentence in sentences(findings, source, failing.trace) if sentence != str(words)),
-        advice=words.advice,
+        advice=followed_entry(puzzle, failing, findings[0], source) or words.advice,
         case=failing.case,
         findings=tuple(findings),
     )

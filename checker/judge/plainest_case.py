@@ -165,7 +165,7 @@ def smallest_from(puzzle: Puzzle, name: str, size: int) -> int:
 
 
 def allowed(puzzle: Puzzle, case: Case) -> bool:
-    fits = all(size in puzzle.domain.sizes.get(name, ()) or [size] for name, size in case.sizes.items())
+    fits = all(size in (puzzle.domain.sizes.get(name) or [size]) for name, size in case.sizes.items())
     return fits and all(holds(case) for holds in puzzle.domain.related.values())
 
 

@@ -6,11 +6,13 @@ import ast
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from checker.judge.comparison import inputs_of
 from checker.judge.finding_words import CHECK_STRIDES, in_words, sentences
+from checker.judge.loads import followed_entry, nan_loaded
 from checker.judge.outcome import Candidate, Failure, Outcome
 from checker.judge.phrases import at_line, element, number
 from checker.judge.verdict import GateResult, Mismatch
@@ -64,7 +66,7 @@ def failed(candidate: Candidate, failure: Failure) -> GateResult:
     findings = trace.findings if trace else []
     early = _early_read(mismatch, findings, trace)
     loaded = any(candidate.puzzle.budget(case)[mismatch.output].loaded for case in candidate.puzzle.cases)
-    explanation = _Explanation(source, failure, mismatch, findings, early, loaded)
+    explanation = _Explanation(candidate.puzzle, source, failure, mismatch, findings, early, loaded)
     others = (f for f in findings if f != explanation.cause)
     return GateResult(
         GATE,
@@ -146,6 +148,7 @@ def _early_read(mismatch: Mismatch, findings: Sequence[Finding], trace: Trace | 
 class _Explanation:
     """The words for a wrong case. `early` is the access that read the first wrong element before any store to it."""
 
+    puzzle: Puzzle
     source: KernelSource
     failure: Failure
     mismatch: Mismatch
@@ -166,10 +169,18 @@ class _Explanation:
         born = "nan_born" if math.isnan(got) else "inf_born" if got == math.inf else ""
         return undefined or _first(self.findings, born)
 
+    @cached_property
+    def nan(self) -> tuple[Event, str] | None:
+        """The load that brought the NaN in, and the element, if no operation made it."""
+        outcome, (got, _) = self.failure.outcome, self.mismatch.first_values
+        return nan_loaded(outcome, self.mismatch.writer) if self.cause is None and math.isnan(got) else None
+
     def line(self) -> int | None:
         """The line that is at fault."""
         if self.cause is not None:
             return self.cause.line
+        if self.nan is not None:
+            return self.nan[0].line
         return self.mismatch.line if self.early is None else self.early.line
 
     def message(self) -> str:
@@ -205,6 +216,9 @@ class _Explanation:
             does = "adds to" if self.early.kind == "atomic" else "reads"
             held = f"{where[0].upper()}{where[1:]} {does} what {short(self.early.tensor)} held before the launch"
             return f"{held}: the check fills outputs with NaN, and on a GPU they may hold anything."
+        if self.nan is not None:
+            where = self.source.line_words(self.nan[0].line)
+            return f"{where[0].upper()}{where[1:]} let the NaN in: {self.nan[1]} holds one, and 0 · NaN is NaN."
         return ""
 
     def advice(self) -> str:
@@ -215,6 +229,9 @@ class _Explanation:
         if mismatch.writer is None and mismatch.writers is not None and not (outside and outside.guard):
             return "For a small case, write down which elements each program stores. Together, they must cover the whole output."
         if outside is not None:
+            followed = followed_entry(self.puzzle, self.failure.outcome, outside, self.source)
+            if followed:
+                return followed
             where = at_line(self.source, outside.line, " of ")
             check = CHECK_STRIDES if outside.guard else "Check that pointer first: it has no mask."
             return f"Lanes{where} also fall outside {short(outside.tensor or 'the tensor')}. {check}"
@@ -224,6 +241,8 @@ class _Explanation:
             return "Nothing sets the output to 0 for you. Keep the sum in a variable of the program, and store it once, when it is final."
         if self.cause is not None:
             return f"{in_words(self.cause, self.source, self.trace).advice} {self._by_hand()}".strip()
+        if self.nan is not None:
+            return f"May that load touch {self.nan[1]}? Switch off the lanes that hold nothing."
         if math.isnan(got):
             return f"0 / 0, inf - inf and inf / inf give NaN. Which of them can happen there? {self._by_hand()}".strip()
         if math.isinf(got):
@@ -238,7 +257,15 @@ class _Explanation:
         inputs, name = self.mismatch.inputs, element(self.mismatch.output, self.mismatch.first)
         tensors = self.failure.outcome.prepared.tensors
         given = {tensor for tensor in tensors if tensor not in self.failure.outcome.prepared.expected}
-        whole = all(len(one.columns) == tensors[one.tensor].shape[-1] for one in inputs)
+        drawn = self.puzzle.film.diagram.tensors
+        axes = {name: drawn[name].axes if name in drawn else () for name in (self.mismatch.output, *tensors)}
+        # of another matrix with the output's columns, as of v beside o, one column is enough
+        ours = axes[self.mismatch.output]
+        whole = all(
+            len(one.columns) == tensors[one.tensor].shape[-1]
+            or (set(axes[one.tensor]) != set(ours) and axes[one.tensor][-1:] == ours[-1:])
+            for one in inputs
+        )
         if not inputs or given != {one.tensor for one in inputs} or not whole:
             return ""
         numbers = join(short(one.tensor) for one in inputs)

@@ -45,6 +45,7 @@ class Findings:
     _undefined_loads: _Origins = field(default_factory=_Origins)
     _nan_origins: _Origins = field(default_factory=_Origins)
     _findings: dict[tuple[Any, ...], Finding] = field(default_factory=dict)
+    _programs: dict[tuple[Any, ...], set[tuple[int, int, int]]] = field(default_factory=dict)
 
     def all(self) -> list[Finding]:
         """In the order of their first occurrence."""
@@ -59,9 +60,11 @@ class Findings:
         fields = {"line": self.locator.line(), "tensor": tensor and tensor.name, "count": offsets.size, **more}
         finding = Finding(kind, program=self.locator.program, **fields)
         key = (kind, finding.line, finding.tensor, finding.operation, finding.accesses)
+        programs = self._programs.setdefault(key, set())
+        programs.add(self.locator.program)
         earlier = self._findings.get(key)
         if earlier is not None:
-            self._findings[key] = replace(earlier, count=earlier.count + finding.count)
+            self._findings[key] = replace(earlier, count=earlier.count + finding.count, programs=len(programs))
             return
         if tensor is not None:
             finding = replace(finding, elements=tuple(tensor.index(int(offset)) for offset in offsets[:SHOWN]))

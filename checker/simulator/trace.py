@@ -132,6 +132,8 @@ class Finding:
     """The first few indices into `tensor`. For a false promise: the lane of the tile, or nothing."""
     count: Count = 0
     """Lanes; elements of an output or input."""
+    programs: Count = 1
+    """How many programs they belong to; `program` is the first."""
     operation: Name | None = None
     """The operation that made a NaN, or the function that made a false promise."""
     guard: Guard | None = None
@@ -193,9 +195,6 @@ class Condition:
     false: bool = False
     whole: bool = False
     """All operands are integers."""
-    true_at_infinity: bool = False
-    false_at_infinity: bool = False
-    """The ways that it went in lanes that do not count, because an operand is infinite."""
 
 
 Arrays = Annotated[dict[Name, np.ndarray], Meta(max_length=MAX_TENSORS)]

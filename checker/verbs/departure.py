@@ -56,21 +56,29 @@ def _departure(puzzle: Puzzle, source: KernelSource, case: Case, running: Runnin
 
 
 def _first(departure: Divergence, source: KernelSource, several_rows: bool) -> Diagnosis:
-    lines = _assignments(source.source, departure.name)
+    lines = _assignments(source.source, departure.name, after=not departure.looping)
     line = lines[0] if len(lines) == 1 else None
     where = f" {source.line_words(line).capitalize()} computes it." if line is not None else ""
+    way = "through the loop" if departure.looping else "through the loop and the lines after it"
     return Diagnosis(
         None,
         note=f"The running state goes wrong first. {departure.words(several_rows)}{where}",
-        try_=f"Take the numbers of chunk {departure.chunk} through the loop by hand. Where does {departure.name} become something else?",
+        try_=f"Take the numbers of chunk {departure.chunk} {way} by hand. Where does {departure.name} become something else?",
         line=line if line is None else source.locate(line)[1],
     )
 
 
-def _assignments(source: str, name: str) -> list[int]:
-    """The lines inside of loops that give a variable a value."""
+def _assignments(source: str, name: str, after: bool) -> list[int]:
+    """The lines inside of loops that give a variable a value; with `after`, those behind the first loop, too."""
+    module = ast.parse(source)
+    loops: list[ast.stmt] = [node for node in ast.walk(module) if isinstance(node, ast.For | ast.While)]
+    if after:
+        ends = [loop.end_lineno or 0 for loop in loops]
+        loops += [
+            node for node in ast.walk(module) if isinstance(node, ast.stmt) and node.lineno > min(ends, default=0)
+        ]
     lines = set()
-    for loop in (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.For | ast.While)):
+    for loop in loops:
         for node in ast.walk(loop):
             if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign):
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]

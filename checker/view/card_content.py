@@ -266,9 +266,11 @@ def _failure(verdict: Verdict, gate: GateResult) -> Iterator[Part]:
 
 
 def failing_case(verdict: Verdict) -> Case | None:
-    """The case that the card shows, unless the kernel was stopped there from outside: then there is nothing to film."""
+    """The case that the card shows, unless there is nothing to film: the kernel was stopped from outside, or fails only at a larger size."""
     stopped = verdict.status in ("timeout", "resource_limit", "protocol_error", "infra_error")
-    return verdict.failure.case if verdict.failure is not None and not stopped else None
+    if verdict.failure is None or stopped or any(finding.kind == "wrap" for finding in verdict.failure.findings):
+        return None
+    return verdict.failure.case
 
 
 def _film_call(verdict: Verdict) -> str:
@@ -409,7 +411,8 @@ def shown_input(one: Input, view: Window, most: int) -> Grid:
         for indices, inside in ((one.rows, view.rows), (one.columns, view.cols))
     )
     values = one.values[[one.rows.index(r) for r in rows]][:, [one.columns.index(c) for c in columns]]
-    return Grid(short(one.tensor), rows, columns, [[number(float(v), 8) for v in row] for row in values])
+    width = 11 if np.array_equal(values, np.floor(values)) else 8  # whole numbers, such as indices, in full
+    return Grid(short(one.tensor), rows, columns, [[number(float(v), width) for v in row] for row in values])
 
 
 class Grid(NamedTuple):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from checker.course import PUZZLES
+from checker.course import LADDER, PUZZLES
 from checker.course.families import ascending, chunk_pairs, lowest, negative
 from checker.judge.launches import prepare
 from checker.judge.outcome import Candidate
-from checker.judge.plainest_case import MOST_RUNS, is_everyday, plainest_failure
+from checker.judge.plainest_case import MOST_RUNS, allowed, is_everyday, plainest_failure
 from checker.puzzle import NORMAL
 from tests.judge.helpers import changed, cpu_cases, judge, solution
 
@@ -82,3 +82,16 @@ def test_the_card_shows_the_inputs_of_the_plainest_case(runner):
 def test_the_card_says_what_is_special_about_a_harder_case(runner):
     source = changed(solution("row_softmax"), "p = tl.exp(x - m_i)", "p = tl.exp(x)")
     assert "with ordinary values it is right" in judge(ROW, source, runner, diagnose=False).failure.message
+
+
+def test_no_case_leaves_the_sizes_that_the_contract_allows(runner):
+    for puzzle in LADDER:
+        case = cpu_cases(puzzle)[0]
+        assert allowed(puzzle, case), puzzle.name
+        for name, choices in puzzle.domain.sizes.items():
+            if choices and 1 not in choices:
+                assert not allowed(puzzle, replace(case, sizes={**case.sizes, name: 1})), (puzzle.name, name)
+    puzzle = PUZZLES["merge_attention_splits"]
+    source = changed(solution(puzzle.name), "w = tl.exp(lse_part - m_safe)", "w = tl.exp(lse_part)")
+    shown = plainest(puzzle, source, cpu_cases(puzzle)[:6], runner).case
+    assert shown.sizes["D"] == 16

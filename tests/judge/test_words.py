@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from checker.course import PUZZLES
+from checker.judge.finding_words import in_words
+from checker.misconceptions import quick
 from tests.judge.helpers import changed, judge, solution
 
 ROW, ADD = solution("row_softmax"), solution("vector_add")
@@ -73,3 +77,33 @@ def test_adding_to_what_the_launch_found_is_said_as_that(source, old, new, verb,
 def test_a_misspelt_name_is_asked_back(old, new, meant, runner):
     gate = failure(changed(ROW, old, new), runner)
     assert gate.message.endswith(f"did you mean `{meant}`?")
+
+
+def test_lanes_of_several_programs_are_not_those_of_one(runner):
+    add = changed(ADD, "x + y, mask=mask)", "x + y, mask=mask)\n    tl.store(z_ptr + N + offs_n, x)")
+    gate = failure(add, runner)
+    outside = next(finding for finding in gate.findings if finding.kind == "out_of_bounds_store")
+    programs = -(-gate.case.sizes["N"] // gate.case.meta["BLOCK_N"])
+    assert (outside.programs, outside.count) == (programs, programs * gate.case.meta["BLOCK_N"])
+    several = replace(outside, programs=3, count=45)
+    assert str(in_words(several, add, None)).startswith("Program 0 and 2 others write 45 lanes outside z")
+    assert str(in_words(replace(outside, programs=1, count=15), add, None)).startswith("Program 0 writes 15 lanes")
+
+
+def test_a_nan_that_was_loaded_has_no_operation_to_look_for(runner):
+    merge = solution("merge_attention_splits")
+    wrong = changed(merge, "mask=some[:, None], other=0.0", "mask=(offs_s < SPLITS)[:, None], other=0.0")
+    gate = failure(wrong, runner)
+    assert gate.line == 1 + wrong.source[: wrong.source.index("(offs_s < SPLITS)[:")].count("\n")
+    assert f"Line {gate.line} let the NaN in: o_part[" in gate.message
+    assert "0 / 0" not in gate.advice
+
+
+def test_an_address_from_a_table_is_no_wrong_stride(runner):
+    wrong = changed(solution("decode_attention_paged"), "batch * MAX_PAGES + cols", "batch * SPLITS + cols")
+    verdict = judge(quick(PUZZLES[wrong.puzzle], smallest=6), wrong, runner, diagnose=False)
+    gate = verdict.failure
+    line = 1 + wrong.source[: wrong.source.index("batch * SPLITS")].count("\n")
+    assert f"is an entry of block_table that means nothing, and line {line} loads it." in gate.advice
+    if gate.mismatch is not None:
+        assert {"key_lengths_ptr", "block_table_ptr"} <= {one.tensor for one in gate.mismatch.inputs}

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from checker.course import PUZZLES
 from checker.misconceptions import quick
+from checker.puzzle import NORMAL
 from checker.verbs import departure
 from checker.view.card_content import Paragraph, Section, card_of
 from tests.judge.conftest import runner  # noqa: F401
@@ -33,3 +36,27 @@ def test_a_known_mistake_needs_no_such_note(runner, monkeypatch):  # noqa: F811
     source = changed(solution(puzzle.name), "l_i * tl.exp(m_i - m_safe)", "l_i")
     verdict = judge(quick(puzzle, smallest=6), source, runner)
     assert departure.with_departure(verdict, source) is verdict
+
+
+def test_a_sink_may_be_counted_before_the_loop_or_after_it(runner, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(departure, "Sandbox", type("Local", (), {"shared": staticmethod(lambda: runner)}))
+    puzzle = PUZZLES["flash_attention_window"]
+    late = changed(
+        solution(puzzle.name),
+        "    m_i = tl.zeros([BLOCK_M], tl.float32) + tl.load(sinks_ptr + head)\n    l_i = tl.full([BLOCK_M], 1.0, tl.float32)",
+        '    m_i = tl.full([BLOCK_M], float("-inf"), tl.float32)\n    l_i = tl.zeros([BLOCK_M], tl.float32)',
+    )
+    store = "    l_safe = tl.where(l_i == 0.0, 1.0, l_i)"
+    first = {"B": 1, "H_Q": 1, "H_KV": 1, "N_Q": 3, "WINDOW": 3, "D": 16}
+    for n_kv in (3, 20):
+        sizes = {**first, "N_KV": n_kv}
+        case = replace(puzzle.film.case, sizes={name: sizes[name] for name in puzzle.film.case.sizes}, family=NORMAL)
+        for added, says in (
+            ("l_i += tl.exp(tl.load(sinks_ptr + head) - m_i)", "m_i and l_i are right"),
+            ("l_i += tl.exp(tl.load(sinks_ptr + head))", "l_i of row 0, 0, 0 should be"),
+        ):
+            source = changed(late, store, f"    {added}\n{store}")
+            found = departure._departure(puzzle, source, case, puzzle.film.diagram.running)
+            assert says in found.note, (n_kv, added)
+            assert found.line is None, "the line in the loop is right"
+            assert "should be" not in found.note or "the lines after it" in found.try_

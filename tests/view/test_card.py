@@ -185,3 +185,13 @@ def test_the_window_holds_the_first_wrong_element() -> None:
         assert (view.rows[r], view.cols[c]) == (0 if len(shape) == 1 else mismatch.first[-2], mismatch.first[-1])
         assert view.expected[r][c] != view.got[r][c]
         assert max(len(view.rows), len(view.cols)) <= 3
+
+
+def test_a_card_offers_no_film_of_a_launch_too_large_to_make() -> None:
+    fault = verdicts.memory_fault()
+    wrapped = GateResult("memory", "failed", "It wraps around.", case=verdicts.CASE, findings=(Finding("wrap", 22),))
+    for verdict, offered in (
+        (verdicts.stopped(replace(wrapped, findings=fault.failure.findings)), True),
+        (verdicts.stopped(wrapped), False),
+    ):
+        assert ("Film it" in {getattr(part, "label", "") for part in card_of(verdict).parts}) is offered
