@@ -265,6 +265,8 @@ class Launcher:
     remarks: tuple[Remark, ...]
     peer: Callable[..., Callable[[], object]]
     """A library's function to time beside it: it takes the same and returns a call. It knows no more than `torch` and `Callable`."""
+    timed: Callable[[Case], Tensors]
+    """Inputs of one step and outputs to time, quick to make."""
     medals: tuple[tuple[Case, float], ...]
     """Cases to time, and the share of a copy's rate that earns a medal."""
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 
 from checker.judge import values_gate
 from checker.judge.gpu_gate import NOT_RUN
-from checker.judge.launches import Prepared, bind, cases_of, prepare, prepare_all
+from checker.judge.launches import Prepared, bind, cases_of, prepare, prepare_all, with_finite_poison
 from checker.judge.outcome import Candidate, Failure, Outcome, judged
 from checker.judge.runner import CallReport, Launched, Noticed, RunResult
 from checker.judge.verdict import GateResult, Mismatch
 from checker.phrases import count, join, short
-from checker.puzzle import Case, Launch, Launcher, Puzzle
+from checker.puzzle import Case, Launcher, Puzzle
 from checker.submission import rules
 from checker.submission.kernel import KernelSource, Piece
 from checker.submission.load import ENTRY
@@ -91,17 +91,15 @@ class LauncherCheck:
         yield self.gpu_gate(small, [case for case in cases if "gpu" in case.devices and case not in small])
         yield self.speed_gate()
 
-    def calls(self, prepared: Sequence[Prepared], *options: str) -> list[Outcome]:
-        """Each case, called as the `options` say, up to the first that does not end."""
-        with_options = [_called(one, options) for one in prepared]
-        calls = [one.launch for one in with_options]
-        results = self.candidate.runner.call(self.candidate.source, calls, on_gpu="on_gpu" in options)
+    def calls(self, prepared: Sequence[Prepared]) -> list[Outcome]:
+        """Each case in one process, up to the first that does not end."""
+        calls = [one.launch for one in prepared]
+        results = self.candidate.runner.call(self.candidate.source, calls, on_gpu="on_gpu" in calls[0].options)
         outcomes: list[Outcome] = []
-        for one, result in zip(with_options, map(self.in_own_lines, results), strict=False):
+        for one, result in zip(prepared, map(self.in_own_lines, results), strict=False):
             outcomes.append(judged(self.puzzle, one, result))
-            if self.chosen(outcomes[-1]) > self.launcher.most(
-                one.case
-            ):  # the rest would take long, and show nothing new
+            # with far too many splits the rest would take long, and show nothing new
+            if self.chosen(outcomes[-1]) > self.launcher.most(one.case):
                 break
         return outcomes
 
@@ -213,7 +211,7 @@ class LauncherCheck:
         return max((one.numbers.get(self.launcher.choice, 0) for one in launches_of(outcome)), default=0)
 
     def compile_gate(self, case: Case) -> GateResult:
-        outcome = self.calls([prepare(self.puzzle, case)], "planned")[0]
+        outcome = self.calls([called(prepare(self.puzzle, case), "planned")])[0]
         if outcome.ran:
             message = "It is an operator that torch.compile can plan with: it says what it returns without a launch."
             return GateResult("compile", "passed", message)
@@ -276,49 +274,60 @@ class LauncherCheck:
     # ------------------------------------------------------------------------------------------------------ on a GPU
 
     def gpu_gate(self, small: Sequence[Case], large: Sequence[Case]) -> GateResult:
-        ways: tuple[tuple[str, Sequence[Case], tuple[str, ...]], ...] = (
-            ("On the GPU", [*small, *large], ()),
-            ("Replayed by a CUDA graph", [small[2], small[4], *large], ("graph",)),
-            ("Through torch.compile", [small[1]], ("compiled",)),
-        )
-        for words, cases, options in ways:
-            outcomes = self.calls([prepare(self.puzzle, case) for case in cases], "on_gpu", *options)
-            failing = values_gate.failing_outcome(self.puzzle, outcomes)
-            if failing is not None:
-                result = self.explained(failing, outcomes)
-                advice = IN_A_GRAPH if options == ("graph",) and not failing.ran else result.advice
-                return replace(result, gate="gpu", message=f"{words}: {result.message}", advice=advice)
-            damaged = next((outcome for outcome in outcomes if outcome.damage), None)
-            if damaged is not None:
-                message = f"{words}, {damaged.damage[0].tensor} changed ({damaged.case.name})."
-                return GateResult("gpu", "failed", message, case=damaged.case)
-        total = count(len(small) + len(large), "case")
-        message = f"Right in {total}, {len(large)} of them large; also when a CUDA graph replays it, and through torch.compile."
+        """Every third small case and the large ones, in one process. Those of a graph are the same in new memory."""
+        plain = [called(prepare(self.puzzle, case), "on_gpu") for case in (*small[1::3], *large)]
+        graphs = [called(with_finite_poison(self.puzzle, one), "on_gpu", "graph") for one in (*plain[1:2], *plain[-2:])]
+        compiled = called(with_finite_poison(self.puzzle, plain[0]), "on_gpu", "compiled")
+        outcomes = self.calls([*plain, *graphs, compiled])
+        failing = values_gate.failing_outcome(self.puzzle, outcomes)
+        if failing is not None:
+            way = way_of(failing)
+            result = self.explained(failing, [outcome for outcome in outcomes if way_of(outcome) == way])
+            advice = IN_A_GRAPH if "graph" in way and not failing.ran else result.advice
+            return replace(result, gate="gpu", message=f"{WAYS[way]}: {result.message}", advice=advice)
+        damaged = next((outcome for outcome in outcomes if outcome.damage), None)
+        if damaged is not None:
+            message = f"{WAYS[way_of(damaged)]}, {damaged.damage[0].tensor} changed ({damaged.case.name})."
+            return GateResult("gpu", "failed", message, case=damaged.case)
+        message = f"Right in {count(len(plain), 'case')}, {len(large)} of them large; also when a CUDA graph replays it, and through torch.compile."
         return GateResult("gpu", "passed", message)
 
     def speed_gate(self) -> GateResult:
         """Times in words. It never decides whether a function passes."""
-        parts = []
-        for case, share in self.launcher.medals:
-            call = replace(bind(self.puzzle, case, self.puzzle.make(case), None), options={"on_gpu": 1, "timed": 1})
-            result = next(self.candidate.runner.call(self.candidate.source, [call], on_gpu=True))
-            timings = result.called.timings if result.called is not None else {}
+        words, medals = list[str](), self.launcher.medals
+        calls = [
+            replace(bind(self.puzzle, case, self.launcher.timed(case), None), options={"on_gpu": 1, "timed": 1})
+            for case, _ in medals
+        ]
+        results = self.candidate.runner.call(self.candidate.source, calls, on_gpu=True)
+        for (case, share), result in zip(medals, results, strict=False):
+            timings = dict(result.called.timings) if result.called is not None else {}
             if not {"yours", "copy"} <= timings.keys():
-                parts.append(f"{case.name} could not be timed: {result.message}")
+                words.append(f"{case.name} could not be timed: {result.message}")
                 continue
-            yours = timings["yours"].median
-            rate = timings["copy"].median / yours
-            others = [
-                f"{name} {one.median * 1e6:.0f} µs" for name, one in timings.items() if name not in ("yours", "copy")
+            copy = timings.pop("copy").median
+            rates = [
+                f"{name} {t.median * 1e6:.0f} µs, {copy / t.median:.2f} of a copy's rate" for name, t in timings.items()
             ]
-            medal = "a medal" if rate >= share else f"a medal from {share:.2f}"
-            parts.append(f"{case.name}: {yours * 1e6:.0f} µs, {rate:.2f} of a copy's rate ({medal}); {join(others)}")
-        return GateResult("speed", "passed", ". ".join(parts))
+            won = copy / timings["yours"].median >= share
+            words.append(f"{case.name}: {'; '.join(rates)}. {'A medal' if won else f'A medal needs {share:.2f}'}")
+        return GateResult("speed", "passed", "\n".join(f"{one}." for one in words))
 
 
-def _called(prepared: Prepared, options: Sequence[str]) -> Prepared:
-    launch: Launch = replace(prepared.launch, options=dict.fromkeys(options, 1))
-    return replace(prepared, launch=launch)
+WAYS = {
+    ("on_gpu",): "On the GPU",
+    ("on_gpu", "graph"): "Replayed by a CUDA graph",
+    ("on_gpu", "compiled"): "Through torch.compile",
+}
+
+
+def called(prepared: Prepared, *options: str) -> Prepared:
+    """The case, to be called as the options say."""
+    return replace(prepared, launch=replace(prepared.launch, options=dict.fromkeys(options, 1)))
+
+
+def way_of(outcome: Outcome) -> tuple[str, ...]:
+    return tuple(outcome.prepared.launch.options)
 
 
 def launches_of(outcome: Outcome) -> list[Launched]:

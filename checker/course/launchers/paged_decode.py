@@ -15,7 +15,7 @@ from checker.course import decode_attention_paged as paged
 from checker.course.attention import TOLERANCE, attention, scale
 from checker.course.attention_heads import IN_GROUPS
 from checker.course.attention_values import WIDTHS
-from checker.puzzle import Allowance, Case, Domain, FilmSpec, Launch, Launcher, Puzzle, Remark, Scalar, Tensors
+from checker.puzzle import DTYPES, Allowance, Case, Domain, FilmSpec, Launch, Launcher, Puzzle, Remark, Scalar, Tensors
 
 STEPS = 2
 """Two tokens, one after the other: the second has another query, and each text has a key more."""
@@ -75,6 +75,21 @@ def launch(case: Case, tensors: Tensors, meta: object) -> Launch:
     names = [of_step for name in PARAMETERS for of_step in (name, *(f"{name}_{step}" for step in range(STEPS)))]
     arguments = {name: tensors[name] for name in (*names, *OUTPUTS) if name in tensors}
     return Launch((1,), arguments, {}, OUTPUTS)
+
+
+def timed(case: Case) -> Tensors:
+    """One step with texts of N_KV keys, random numbers, and pages in random order."""
+    b, h_q, h_kv, n_kv, page, d = (case.sizes[name] for name in ("B", "H_Q", "H_KV", "N_KV", "PAGE", "D"))
+    pages, dtype = cdiv(n_kv, page), DTYPES[case.dtype]
+    k, v = (torch.randn(b * pages, h_kv, page, d).to(dtype) for _ in range(2))
+    return {
+        "q": torch.randn(b, h_q, d).to(dtype),
+        "k_cache": k,
+        "v_cache": v,
+        "block_table": torch.randperm(b * pages).reshape(b, pages).int(),
+        "lengths": torch.full((b,), n_kv, dtype=torch.int32),
+        **{name: torch.zeros(b, h_q, d, dtype=dtype) for name in OUTPUTS},
+    }
 
 
 def tiles_in_table(case: Case) -> int:
@@ -170,7 +185,7 @@ CASES = table(
     1  2    1     2000    16    16   -         -           -                 -    several splits
     4  2    2     2000    32    16   float16   -           RAGGED            -    splits past the end of short texts
     9  3    1     40      16    16   bfloat16  -           RAGGED            -    more texts than a limit would allow
-    2  32   8     16_384  16    128  bfloat16  -           RAGGED            gpu
+    2  8    2     16_384  16    128  bfloat16  -           RAGGED            gpu
     7  16   2     4099    16    64   float16   -           RAGGED VIEW    gpu
     """,
     flags=FLAGS,
@@ -206,6 +221,7 @@ PUZZLE = Puzzle(
         "keys in the longest text that the table has room for.",
         remarks=REMARKS,
         peer=sdpa,
+        timed=timed,
         medals=tuple(
             (case, share)
             for case, share in zip(
