@@ -47,12 +47,38 @@ def check_grouped(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> tuple[in
             f"q has to be [B, H_Q, N_Q, D], k and v [B, H_KV, N_KV, D], not {[*q.shape]}, {[*k.shape]} and {[*v.shape]}"
         )
     (b, h_q, n_q, d), (h_kv, n_kv) = q.shape, k.shape[1:3]
-    if d not in (64, 128) or h_q % h_kv:
+    _check_sharing(h_q, h_kv, d)
+    check(HALVES, q=q, k=k, v=v)
+    return b, h_q, h_kv, n_q, n_kv, d
+
+
+def _check_sharing(h_q: int, h_kv: int, d: int) -> None:
+    if d not in (64, 128) or not h_kv or h_q % h_kv:
         raise ValueError(
             f"D has to be 64 or 128 and is {d}; {h_q} query heads have to share {h_kv} heads of keys evenly"
         )
-    check(HALVES, q=q, k=k, v=v)
-    return b, h_q, h_kv, n_q, n_kv, d
+
+
+def check_paged(
+    q: torch.Tensor, k_cache: torch.Tensor, v_cache: torch.Tensor, block_table: torch.Tensor, lengths: torch.Tensor
+) -> None:
+    """Raises ValueError unless q is [B, H_Q, D], the caches are [N_PAGES, H_KV, PAGE, D] and the others as `paged_decode` takes them."""
+    if k_cache.shape != v_cache.shape or q.dim() != 3 or k_cache.dim() != 4 or q.shape[2] != k_cache.shape[3]:
+        raise ValueError(
+            "q has to be [B, H_Q, D], k_cache and v_cache [N_PAGES, H_KV, PAGE, D], not "
+            f"{[*q.shape]}, {[*k_cache.shape]} and {[*v_cache.shape]}"
+        )
+    _check_sharing(q.shape[1], k_cache.shape[1], q.shape[2])
+    row = (slice(1),) * 3  # strides between rows are free
+    check(HALVES, q=q, k_cache=k_cache[row], v_cache=v_cache[row])
+    check((torch.int32,), block_table=block_table, lengths=lengths)
+    if block_table.dim() != 2 or lengths.shape != q.shape[:1] or block_table.shape[:1] != q.shape[:1]:
+        raise ValueError(
+            f"for {q.shape[0]} queries, block_table has to be [{q.shape[0]}, MAX_PAGES] and lengths [{q.shape[0]}], not "
+            f"{[*block_table.shape]} and {[*lengths.shape]}"
+        )
+    if lengths.device != q.device:
+        raise ValueError(f"block_table and lengths have to be on {q.device}, not {lengths.device}")
 
 
 def check_statistics(b: int, h: int, n: int, **tensors: torch.Tensor) -> None:

@@ -109,6 +109,23 @@ def kernels_of_attention() -> Iterator[tuple[Callable[[], object], dict[str, Any
         yield partial(attention_split.attention_split, query, k, v), {"instructions": (product,), "spilled": 0}
 
 
+@every(d=WIDTHS, in_pages=BOTH)
+def test_decoding_loads_keys_while_it_multiplies_others(d: int, in_pages: bool, tmp_path: Path) -> None:
+    """A load that waits for the number of a page is on its way late or not at all, and right."""
+    (q,), (k, v) = empty(4, 16, 1, d, count=1), empty(4, 2, 16384, d, count=2)
+    run = partial(attention_split.attention_split, q, k, v)
+    if in_pages:
+        k, v = empty(4096, 2, 16, d, count=2)
+        table, lengths = torch.empty(4, 1024, dtype=torch.int32), torch.empty(4, dtype=torch.int32)
+        run = partial(attention_split.paged_decode, q[:, :, 0], k, v, table, lengths)
+    one = built_by(run, tmp_path)["part_kernel"]
+    assert one.spilled == 0
+    waits = [int(left) for left in re.findall(r"async_wait .*num = (\d+)", one.ttgir)]
+    assert max(waits) > 0
+    config = attention_split.CONFIGS[0]
+    assert config.programs * one.shared <= SHARED_MEMORY[HOPPER]
+
+
 def test_attention_uses_hoppers_instructions_and_few_spills(tmp_path: Path) -> None:
     for launch, expected in kernels_of_attention():
         kernels = built_by(launch, tmp_path)

@@ -90,13 +90,35 @@ SHAPES = [
 ]
 
 
-@every(splits=[None, 1, 2, 5], causal=BOTH, d=WIDTHS, shape=SHAPES)
-def test_attention_split(shape: tuple[int, ...], d: int, causal: bool, splits: int | None) -> None:
+@every(programs=[None, 1, 2, 5, 40], causal=BOTH, d=WIDTHS, shape=SHAPES)
+def test_attention_split(shape: tuple[int, ...], d: int, causal: bool, programs: int | None) -> None:
     h_q, h_kv, n_q, n_kv = shape
     (q,), (k, v) = normal(2, h_q, n_q, d, count=1), normal(2, h_kv, n_kv, d, count=2)
     with caught(simulated, multiprocessors=7):
-        got = attention_split.attention_split(q, k, v, causal, splits)
+        got = attention_split.attention_split(q, k, v, causal, programs)
     assert_attention(got, exact.attention(q, k, v, causal))
+
+
+@every(programs=[None, 1, 5, 40], page=[1, 16, 24, 256], d=WIDTHS)
+@pytest.mark.parametrize(("h_q", "h_kv"), [(4, 4), (6, 2), (40, 1)])
+def test_paged_decode(h_q: int, h_kv: int, d: int, page: int, programs: int | None) -> None:
+    (q, k, v), lengths = padded(h_q, h_kv, 1, 300, d)
+    caches = exact.in_pages(k, v, lengths, page)
+    with caught(simulated, multiprocessors=7):
+        o = attention_split.paged_decode(q[:, :, 0], *caches, lengths, programs)
+    exact.assert_decoded(o, q, k, v, lengths)
+
+
+@every(heads_first=BOTH)
+def test_paged_decode_takes_caches_with_strides(heads_first: bool) -> None:
+    """The caches of one layer in a tensor of all layers, and pages of whole tokens."""
+    (q, k, v), lengths = padded(8, 2, 1, 70, 64)
+    *caches, table = exact.in_pages(k, v, lengths, 16)
+    strided = torch.stack(caches, dim=1) if heads_first else torch.stack([x.transpose(1, 2) for x in caches], dim=1)
+    k_cache, v_cache = (x if heads_first else x.transpose(1, 2) for x in strided.unbind(1))
+    with caught(simulated, multiprocessors=7):
+        o = attention_split.paged_decode(q[:, :, 0], k_cache, v_cache, table, lengths)
+    exact.assert_decoded(o, q, k, v, lengths)
 
 
 @every(config=attention_backward.CONFIGS, causal=BOTH)

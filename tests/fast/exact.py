@@ -76,6 +76,15 @@ def assert_attention(
     assert float((got[1] - expected[1])[~blind].abs().amax()) < lse_error, words
 
 
+def assert_decoded(
+    o: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, lengths: torch.Tensor, words: object = ""
+) -> None:
+    """Compare o [B, H_Q, D] with attention of q [B, H_Q, 1, D] and the first lengths[b] keys of text b."""
+    expected, _ = attention(q, k, v, False, lengths)
+    assert apart(o[:, :, None], expected) < 6e-3, words
+    assert not bool(o[lengths == 0].any()), words
+
+
 GROUPED = (
     (1, 1, 17, 300),
     (6, 2, 193, 64),
@@ -94,6 +103,25 @@ def padded(
     for b, n in enumerate(lengths):
         k[b, :, n:], v[b, :, n:] = math.nan, math.nan
     return [q, k, v], lengths
+
+
+def in_pages(
+    k: torch.Tensor, v: torch.Tensor, lengths: torch.Tensor, page: int
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """k and v [B, H_KV, N_KV, D] as caches [N_PAGES, H_KV, page, D], and their block table [B, MAX_PAGES] int32.
+
+    Pages lie in any order, three belong to nobody, slots past a text's end are NaN, and entries past its last page point nowhere.
+    """
+    most = -(-k.shape[2] // page)
+    order = torch.randperm(k.shape[0] * most + 3).tolist()
+    caches = [torch.full((len(order), k.shape[1], page, k.shape[3]), math.nan).to(k) for _ in range(2)]
+    table = torch.full((k.shape[0], most), 2**31 - 1, dtype=torch.int32)
+    for b, n in enumerate(lengths.tolist()):
+        for i, start in enumerate(range(0, n, page)):
+            table[b, i] = number = order.pop()
+            for cache, x in zip(caches, (k, v), strict=True):
+                cache[number, :, : n - start] = x[b, :, start : min(start + page, n)]
+    return caches[0], caches[1], table.to(k.device)
 
 
 def gradients(

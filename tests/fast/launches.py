@@ -26,7 +26,7 @@ from solutions.fast import (
 )
 
 MODULES = (softmax, attention, attention_backward, attention_fp8, attention_split, linear_attention, delta_rule)
-OPTIONS = ("num_warps", "num_stages", "maxnreg", "launch_cooperative_grid")
+OPTIONS = ("num_warps", "num_stages", "maxnreg", "launch_cooperative_grid", "launch_pdl")
 HOPPER = 90
 
 Run = Callable[[JITFunction, Launch], None]

@@ -95,6 +95,27 @@ def test_the_delta_rule_refuses_decays_shares_and_states_that_it_cannot_read() -
             delta_rule.decay_linear_attention(HALF, HALF, HALF, LSE)
 
 
+def test_decoding_refuses_caches_and_tables_that_do_not_belong_together() -> None:
+    q, cache = heads(2, 4, 64), heads(5, 2, 16, 64)
+    table, lengths = torch.zeros(2, 3, dtype=torch.int32), torch.zeros(2, dtype=torch.int32)
+    with caught(launched):
+        for tensors, words in (
+            ((q[0], cache, cache, table, lengths), r"q has to be \[B, H_Q, D\].* not \[4, 64\]"),
+            ((q, cache, cache[:3], table, lengths), r"and \[3, 2, 16, 64\]"),
+            ((heads(2, 3, 64), cache, cache, table, lengths), "3 query heads have to share 2 heads"),
+            ((q.float(), cache, cache, table, lengths), "not float32: convert it first"),
+            ((q, cache, cache.half(), table, lengths), "q and v_cache need one type"),
+            ((heads(2, 4, 128)[..., ::2], cache, cache, table, lengths), r"q has gaps .* q\.contiguous\(\)"),
+            ((q, cache, heads(5, 2, 16, 128)[..., ::2], table, lengths), r"v_cache\.contiguous\(\)"),
+            ((q, cache, cache, table.long(), lengths), "block_table has to be int32, not int64"),
+            ((q, cache, cache, table[:1], lengths), r"block_table has to be \[2, MAX_PAGES\].* not \[1, 3\]"),
+            ((q, cache, cache, table, lengths[:1]), r"lengths \[2\], not \[2, 3\] and \[1\]"),
+            ((q, cache, cache, table.T.contiguous().T, lengths), r"block_table\.contiguous\(\)"),
+        ):
+            with pytest.raises(ValueError, match=words):
+                attention_split.paged_decode(*tensors)
+
+
 def test_the_backward_pass_refuses_what_the_forward_pass_did_not_make() -> None:
     run = partial(attention_backward.attention_backward, Q, Q, Q)
     with caught(launched):

@@ -7,6 +7,7 @@ by 64 in one of two warp groups. Both compile without a warning, and the simulat
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -131,9 +132,49 @@ def test_attention_split(h_q: int, h_kv: int, n_q: int, n: int, d: int, causal: 
     (q,) = normal(2, h_q, n_q, d, count=1, dtype=dtype, device="cuda")
     k, v = normal(2, h_kv, n, d, count=2, dtype=dtype, device="cuda")
     expected = exact.attention(q, k, v, causal)
-    for splits in (None, 1, 5):
-        got = twice(lambda s=splits: attention_split.attention_split(q, k, v, causal, s))
-        assert_attention(got, expected, words=splits)
+    for programs in (None, 1, 5):
+        got = twice(lambda p=programs: attention_split.attention_split(q, k, v, causal, p))
+        assert_attention(got, expected, words=programs)
+
+
+@every(page=[1, 16, 24, 256], d=WIDTHS, n=LENGTHS)
+@pytest.mark.parametrize(("h_q", "h_kv"), [(8, 2), (5, 5), (40, 1)])
+def test_paged_decode(h_q: int, h_kv: int, n: int, d: int, page: int) -> None:
+    (q, k, v), lengths = padded(h_q, h_kv, 1, n, d, device="cuda")
+    caches = exact.in_pages(k, v, lengths, page)
+    for programs in (None, 1, 5):
+        (o,) = twice(lambda p=programs: (attention_split.paged_decode(q[:, :, 0], *caches, lengths, p),))
+        exact.assert_decoded(o, q, k, v, lengths, programs)
+
+
+def test_decoding_in_a_cuda_graph_takes_the_lengths_of_each_replay() -> None:
+    (q,), (k, v) = (normal(4, h, n, 128, count=c, device="cuda") for h, n, c in ((8, 1, 1), (2, 1000, 2)))
+    lengths = torch.full((4,), 1000, dtype=torch.int32, device="cuda")
+    run = partial(attention_split.paged_decode, q[:, :, 0], *exact.in_pages(k, v, lengths, 16), lengths)
+    run()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        o = run()
+    for some in ([1000, 1, 0, 17], [3, 999, 512, 1000]):
+        lengths.copy_(torch.tensor(some))
+        for _ in range(2):
+            o.zero_()
+            graph.replay()
+            exact.assert_decoded(o, q, k, v, lengths, some)
+
+
+def test_two_streams_decode_at_a_time() -> None:
+    """Each counts the arrivals of its own programs."""
+    (q, k, v), lengths = padded(8, 2, 1, 4096, 128, device="cuda")
+    run = partial(attention_split.paged_decode, q[:, :, 0], *exact.in_pages(k, v, lengths, 16), lengths)
+    streams, outputs = [torch.cuda.Stream(), torch.cuda.Stream()], []
+    torch.cuda.synchronize()
+    for i in range(40):
+        with torch.cuda.stream(streams[i % 2]):
+            outputs.append(run())
+    torch.cuda.synchronize()
+    for o in outputs:
+        exact.assert_decoded(o, q, k, v, lengths)
 
 
 def assert_gradients(gradients: Outputs, expected: Outputs, n: int, config: object = "") -> None:
