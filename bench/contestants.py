@@ -338,11 +338,59 @@ def backward_contest(b: int, h: int, n: int, d: int, causal: bool, thorough: boo
 # ----------------------------------------------------------------------------------------------------------------- decoding
 
 
+@dataclass(frozen=True)
+class Paged:
+    """Keys and values [B, H_KV, N, D] in pages of 16 that lie in any order; the last one ends in zeros."""
+
+    k: torch.Tensor  # [N_PAGES, H_KV, 16, D]
+    v: torch.Tensor
+    block_table: torch.Tensor  # [B, MAX_PAGES] int32
+    lengths: torch.Tensor  # [B] int32
+
+    @classmethod
+    def of(cls, k: torch.Tensor, v: torch.Tensor) -> Paged:
+        (b, _, n, _), page = k.shape, 16
+        order = torch.randperm(b * triton.cdiv(n, page), device=k.device)
+        caches = []
+        for x in (k, v):
+            pages = F.pad(x, (0, 0, 0, -n % page)).unflatten(2, (-1, page)).transpose(1, 2).flatten(0, 1)
+            caches.append(torch.empty_like(pages, memory_format=torch.contiguous_format))
+            caches[-1][order] = pages
+        return cls(*caches, order.view(b, -1).int(), torch.full((b,), n, dtype=torch.int32, device=k.device))
+
+
+def of_vllm(q: torch.Tensor, cache: Paged) -> Run:
+    """vLLM's Triton kernel with its engine's choices: 16 segments as long as they fill the GPU. Raises ImportError.
+
+    Its pages are [PAGE, H_KV, D].
+    """
+    kernel = module("vllm.v1.attention.ops.triton_unified_attention", "unified_attention")
+    (b, h_q, d), (_, h_kv, page, _) = q.shape, cache.k.shape
+    k, v = (x.transpose(1, 2).contiguous() for x in (cache.k, cache.v))
+    starts, o = torch.arange(b + 1, dtype=torch.int32, device="cuda"), torch.empty_like(q)
+    segments = {
+        "seq_threshold_3D": 128 // h_kv,
+        "num_par_softmax_segments": 16,
+        "softmax_segm_output": torch.empty(b, h_q, 16, d, device="cuda"),
+        "softmax_segm_max": torch.empty(b, h_q, 16, device="cuda"),
+        "softmax_segm_expsum": torch.empty(b, h_q, 16, device="cuda"),
+    }
+    most = cache.block_table.shape[1] * page
+    lengths = (starts, 1, cache.lengths, most)
+    numbers = (d**-0.5, True, (-1, -1), cache.block_table, 0, None, None, None)
+
+    def run() -> Outputs:
+        kernel(q, k, v, o, *lengths, *numbers, **segments)
+        return (o[:, :, None],)
+
+    return run
+
+
 def decode_contest(b: int, h_q: int, h_kv: int, n: int, thorough: bool) -> Contest:
     """One query a head, groups of them over a head of keys, D = 128. A copy of the keys moves as many bytes: it reads and writes."""
     q = torch.randn(b, h_q, 1, 128, device="cuda", dtype=torch.bfloat16)
     k, v = (torch.randn(b, h_kv, n, 128, device="cuda", dtype=torch.bfloat16) for _ in range(2))
-    group = h_q // h_kv
+    group, cache, one = h_q // h_kv, Paged.of(k, v), q[:, :, 0]
     heads = sorted({0, b * h_q - 1})
     rows = {head: (q.view(-1, 1, 128)[head], *(t.flatten(0, 1)[head // group] for t in (k, v))) for head in heads}
     error = worst({head: exact_attention(tensors, False) for head, tensors in rows.items()})
@@ -350,14 +398,24 @@ def decode_contest(b: int, h_q: int, h_kv: int, n: int, thorough: bool) -> Conte
     def theirs(backend: SDPBackend) -> Run:
         return alone(lambda: library(backend, q, k, v, False))
 
+    def paged() -> torch.Tensor:
+        return attention_split.paged_decode(one, cache.k, cache.v, cache.block_table, cache.lengths)[:, :, None]
+
+    def course_paged() -> torch.Tensor:
+        decode = module("solutions.launchers.paged_decode", "paged_decode")
+        return decode(one, cache.k, cache.v, cache.block_table, cache.lengths)[:, :, None]
+
     contestants = [
         copy(b, h_kv, n, 128, dtype=torch.bfloat16),
         Contestant("fast, split", "fast", lambda: attention_split.attention_split(q, k, v)),
-        Contestant("fast, not split", "fast", lambda: attention_split.attention_split(q, k, v, splits=1)),
+        Contestant("fast, paged", "fast", alone(paged)),
+        Contestant("fast, not split", "fast", lambda: attention_split.attention_split(q, k, v, programs=b * h_kv)),
+        Contestant("course: paged_decode", "course", alone(course_paged)),
         Contestant("cuDNN", "peer", theirs(SDPBackend.CUDNN_ATTENTION)),
         Contestant("FlashAttention-2", "peer", theirs(SDPBackend.FLASH_ATTENTION)),
     ]
     contest = Contest(k.nbytes + v.nbytes, "GB/s", contestants, error, 8e-3)
+    contest.add("vLLM, in Triton, paged", lambda: of_vllm(one, cache))
     contest.add_flex(thorough, lambda: alone(flex(q, k, v, False)))
     return contest
 

@@ -50,6 +50,9 @@ def _aims() -> Iterator[Aim]:
         yield Aim("linear", case, "fast", "copy", ratio)
     yield Aim("decay", "D128 b8 h16 n4096", "fast", "fla chunk_retention", 1.50)
     yield Aim("delta", "D128 b8 h16 n4096", "fast", "fla chunk_gated_delta_rule", 1.00)
+    for case, ratio in (("D128 b1 h32 over 8 n65536", 0.90), ("D128 b4 h16 over 2 n16384", 0.75)):
+        for name in ("fast, split", "fast, paged"):
+            yield Aim("decode", case, name, "copy", ratio)
 
 
 AIMS = tuple(_aims())
