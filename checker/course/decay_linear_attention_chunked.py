@@ -132,6 +132,8 @@ PUZZLE = puzzle(
         1  1  401     16   16   16     16       many_small  bfloat16  padded
         1  2  20      16   16   16     16       large       -         -       -      -    a state that float16 cannot hold
         1  2  20      16   16   16     16       beyond      float32   -       -      -    queries and keys that float16 cannot hold
+        1  2  150     16   1    64     16       resets      -         padded  PAST   -    long chunks, and a single column of values
+        1  2  43      16   17   16     16       resets      bfloat16  -       -      -    a second slice of a second head
         2  3  1031    64   80   32     32       growing     -         padded  -      gpu
         1  2  4099    64   64   64     64       mixed       bfloat16  -       PAST   gpu
         2  8  1024    128  128  64     64       fixed       bfloat16  -       -      gpu
