@@ -70,12 +70,11 @@ PUZZLE = in_chunks(
     space=space((forgetting.huge,), d_v=(16, 32)),
     cases=table(
         """
-        B  H  N     D_V  CHUNK  values     dtype     layout      on   why
-        1  1  64    16   64     alike      -         -           -    the powers of A explode
-        1  1  150   16   128    alike      float32   -           cpu  more blocks of rows than a kernel may have written out
-        1  2  37    32   16     strengths  bfloat16  transposed  -    values of fewer bits than T
-        1  4  4096  64   64     alike      bfloat16  padded      gpu
-        2  3  1031  32   32     mixed      -         -           gpu
+        B  H  N     D_V  CHUNK  values  dtype     layout  on   why
+        1  1  64    16   64     alike   -         -       -    the powers of A explode
+        1  1  150   16   128    alike   float32   -       cpu  more blocks of rows than a kernel may have written out
+        1  4  4096  64   64     alike   bfloat16  padded  gpu
+        2  3  1031  32   32     mixed   -         -       gpu
         """,
         families=forgetting.DELTA,
     ),
