@@ -16,16 +16,22 @@ from checker.simulator.trace import Trace
 
 ROWS, COLUMNS = 2, 4
 """Elements that the window shows on each side of the first wrong one."""
+PLAIN = 3e-4
+"""A wrong number is plain if it is off by more than this part of the largest number of its output: smaller ones look like rounding."""
 PIECE = 2**18
 """Elements compared at a time: in float64, each step of the computation takes 2 MB, which fits in caches."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """`worst` is the largest |y - ref| over what the tolerance allows, in any output (at most 1 is right)."""
+    """`worst` is the largest |y - ref| over what the tolerance allows, in any output (at most 1 is right).
+
+    `plain`: the number at which the mismatch points is plainly wrong.
+    """
 
     worst: float
     mismatch: Mismatch | None
+    plain: bool = False
 
 
 def error_against(puzzle: Puzzle, case: Case, output: str, got: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:
@@ -55,8 +61,8 @@ def _error(
 
 
 def compare(puzzle: Puzzle, prepared: Prepared, after: Mapping[str, torch.Tensor], trace: Trace | None) -> Comparison:
-    """Compare every output; the mismatch describes the first wrong output."""
-    worst, mismatch = 0.0, None
+    """Compare every output; the mismatch describes the first wrong output, and in it the first plainly wrong number, if there is one."""
+    worst, mismatch, plain = 0.0, None, False
     for output in prepared.launch.outputs:
         got = after[output]
         largest, error = _largest_error(puzzle, prepared, output, got)
@@ -64,8 +70,16 @@ def compare(puzzle: Puzzle, prepared: Prepared, after: Mapping[str, torch.Tensor
         if mismatch is None and largest > 1:
             if error is None:
                 error = error_against(puzzle, prepared.case, output, got, prepared.expected[output])
-            mismatch = _mismatch(prepared, output, got, error, trace)
-    return Comparison(worst, mismatch)
+            wrong = error > 1
+            seen = wrong & _plainly_off(got, prepared.expected[output].expand(got.shape))
+            plain = bool(seen.any())
+            mismatch = _mismatch(prepared, output, got, error, seen if plain else wrong, trace)
+    return Comparison(worst, mismatch, plain)
+
+
+def _plainly_off(got: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:
+    largest = expected.where(expected.isfinite(), 0.0).abs().max()
+    return ~((got.double() - expected).abs() <= PLAIN * largest)
 
 
 def _largest_error(
@@ -101,9 +115,12 @@ def _pieces(shape: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
         yield (*(slice(None),) * axis, slice(start, start + step))
 
 
-def _mismatch(prepared: Prepared, output: str, got: torch.Tensor, error: torch.Tensor, trace: Trace | None) -> Mismatch:
+def _mismatch(
+    prepared: Prepared, output: str, got: torch.Tensor, error: torch.Tensor, at: torch.Tensor, trace: Trace | None
+) -> Mismatch:
+    """`at` is true where the mismatch may point."""
     wrong = error > 1
-    flat = int(wrong.reshape(-1).nonzero()[0, 0])
+    flat = int(at.reshape(-1).nonzero()[0, 0])
     first = tuple(int(i) for i in np.unravel_index(flat, tuple(error.shape))) if error.ndim else ()
     window = window_around(first, tuple(error.shape))
     part = tuple(slice(start, stop) for start, stop in window)

@@ -30,9 +30,10 @@ def plainest_failure(
 
     Ordinary float32 numbers in packed tensors come first, a few of them, whether or not the puzzle has such a case. Only if the kernel
     is right there does a harder case stay: the plainest of `failing`, with whatever can be made plain. Then tiles and sizes shrink.
+    A case in which some number is plainly wrong is not given up for one in which all look like rounding.
     """
     columns = _columns(candidate.puzzle, failing[0].case)
-    start = min(failing, key=lambda outcome: _hardness(outcome.prepared, columns))
+    start = min(failing, key=lambda outcome: (not _is_plain(outcome), *_hardness(outcome.prepared, columns)))
     search = _Search(candidate, start, fails, most_runs)
     search.first(list(_everyday(candidate.puzzle, search.case, start.prepared.config is None)))
     if not is_everyday(search.case):
@@ -44,6 +45,10 @@ def plainest_failure(
 def is_everyday(case: Case) -> bool:
     """Whether nothing about the case is special but its sizes."""
     return (case.family, case.dtype, case.layout) == (NORMAL, "float32", "contiguous") and not any(case.flags.values())
+
+
+def _is_plain(outcome: Outcome) -> bool:
+    return outcome.comparison is None or outcome.right or outcome.comparison.plain
 
 
 def _hardness(prepared: Prepared, columns: str) -> tuple[float, ...]:
@@ -81,7 +86,7 @@ class _Search:
             possible = filter(None, (prepare_if_possible(puzzle, case, config) for case in left[:count]))
             for outcome in self.candidate.simulate_side_by_side(list(possible)):
                 self.runs_left -= 1
-                if self.fails(outcome):
+                if self.fails(outcome) and (_is_plain(outcome) or not _is_plain(self.best)):
                     self.best = outcome
                     return
                 if not outcome.ran:

@@ -9,6 +9,7 @@ from checker.course.families import ascending, chunk_pairs, lowest, negative
 from checker.judge.launches import prepare
 from checker.judge.outcome import Candidate
 from checker.judge.plainest_case import MOST_RUNS, allowed, is_everyday, plainest_failure
+from checker.misconceptions import bank
 from checker.puzzle import NORMAL
 from tests.judge.helpers import changed, cpu_cases, judge, solution
 
@@ -51,8 +52,20 @@ def test_of_harder_cases_the_least_hard_stays_with_nothing_else_special(runner):
     shown = plainest(ROW, source, hard, runner).case
     assert (shown.family, shown.dtype, shown.layout, dict(shown.sizes)) == (
         *(negative, "float32", "contiguous"),
-        {"M": 1, "N": 3},
+        {"M": 1, "N": 9},  # with 3, only numbers of 1e-15 are wrong
     )
+
+
+def test_a_number_that_looks_like_rounding_is_not_shown_where_another_is_plainly_wrong(runner):
+    puzzle = PUZZLES["triangular_inverse"]
+    doubled = next(wrong for wrong in bank(puzzle.name) if wrong.name == "doubled")
+    cases = [case for case in cpu_cases(puzzle, "float32") if case.family.label == "nearly equal keys"]
+    shown = plainest(puzzle, doubled.source, cases, runner)
+    assert shown.comparison is not None
+    assert shown.comparison.mismatch is not None
+    one = shown.comparison.mismatch
+    inside = tuple(i - start for i, (start, _) in zip(one.first, one.window, strict=True))
+    assert abs(one.got[inside] - one.expected[inside]) > 1e-4
 
 
 def test_many_chunks_shrink_with_their_tiles(runner):
