@@ -22,7 +22,7 @@ from checker.judge.launcher import LauncherCheck
 from checker.judge.launches import Planned, Prepared, cases_of, plan, prepare_all, without_numbers
 from checker.judge.outcome import Candidate, Failure, Outcome
 from checker.judge.plainest_case import is_everyday, plainest_failure
-from checker.judge.runner import Runner, session
+from checker.judge.runner import Runner, at_most, session
 from checker.judge.simulated_gates import SIMULATED, SimulatedGate, has_fault
 from checker.judge.source_gate import source_gate
 from checker.judge.verdict import NO_FAULT, Diagnosis, GateResult, Unreached, Verdict, own_line
@@ -82,7 +82,7 @@ def check_source(
             from checker.sandbox import Sandbox
 
             runner = cast(Runner, Sandbox.shared())
-        with session(runner, gpu=where == "cuda", hurry=hurry) as shared:
+        with at_most(1), session(runner, gpu=where == "cuda", hurry=hurry) as shared:
             return _Check(Candidate(puzzle, source, shared), where, diagnose, seed, thorough, hurry, amd).verdict(
                 submission
             )

@@ -28,7 +28,6 @@ from checker.judge.likeness import (
 from checker.judge.matching_line import matching_line, resemblance
 from checker.judge.outcome import Candidate, Outcome
 from checker.judge.plainest_case import is_everyday, ordinary_cases
-from checker.judge.runner import at_most
 from checker.judge.traffic_gate import bytes_moved
 from checker.judge.two_mistakes import Pair, likely_pairs
 from checker.judge.verdict import Diagnosis
@@ -48,7 +47,6 @@ ENOUGH = 3
 ONLY_ON_GPU = Diagnosis(None, note="The kernel is right in the simulator, and only the GPU shows a difference.")
 
 
-@at_most(1)
 def find_misconception(candidate: Candidate, outcomes: Sequence[Outcome], failing: Outcome, gate: Gate) -> Diagnosis:
     """Compare the learner's simulated `outcomes` with the bank's. `failing`, in full, is the one that fails `gate` on the card.
 

@@ -20,7 +20,6 @@ import torch
 from cachetools import LRUCache, cached
 
 from checker.judge import factors
-from checker.judge.runner import at_most
 from checker.puzzle import NORMAL, Case, Launch, Puzzle, Scalar, Tensors
 from checker.submission.kernel import Config
 
@@ -194,8 +193,7 @@ def volume(case: Case) -> int:
 
 def prepare_all(puzzle: Puzzle, planned: Sequence[Planned]) -> list[Prepared]:
     """The cases that the simulator runs, which are small."""
-    with at_most(1):
-        return [prepare(puzzle, case, config) for case, config in planned]
+    return [prepare(puzzle, case, config) for case, config in planned]
 
 
 def with_finite_poison(puzzle: Puzzle, prepared: Prepared) -> Prepared:

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from checker.judge.comparison import Comparison, compare
 from checker.judge.launches import Damage, Prepared, damages
-from checker.judge.runner import Runner, RunResult, at_most
+from checker.judge.runner import Runner, RunResult
 from checker.puzzle import Case, Puzzle
 from checker.simulator.trace import SimulateOptions, Trace
 from checker.submission.kernel import KernelSource
@@ -78,9 +78,7 @@ class Candidate:
         """Simulate `prepared` in one pass, in order, up to the first launch that does not run to its end."""
         results = self.runner.simulate(self.source, [p.launch for p in prepared], options or SimulateOptions())
         for one, result in zip(prepared, results, strict=False):
-            with at_most(1):
-                outcome = judged(self.puzzle, one, result)
-            yield outcome
+            yield judged(self.puzzle, one, result)
 
     def simulate_side_by_side(self, prepared: Sequence[Prepared]) -> Iterator[Outcome]:
         """As `simulate`, with launches side by side. One whose values come near the allowance runs again, alone."""

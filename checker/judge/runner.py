@@ -107,6 +107,8 @@ def session(runner: Runner, *, gpu: bool, hurry: bool) -> AbstractContextManager
 FEW_THREADS = 4
 """For tensors of many megabytes. More threads gain little, and take processors from other verdicts."""
 _lock = threading.Lock()
+_counts = threading.local()
+"""The counts that hold in each thread, one inside the other."""
 _inside = 0
 _usual = 1
 
@@ -122,10 +124,14 @@ def at_most(count: int) -> Iterator[None]:
         if _inside == 0:
             _usual = torch.get_num_threads()
         _inside += 1
+    own: list[int] = vars(_counts).setdefault("own", [])
+    own.append(count)
     torch.set_num_threads(min(count, _usual))
     try:
         yield
     finally:
+        own.pop()
         with _lock:
             _inside -= 1
-        torch.set_num_threads(_usual)
+            if own or not _inside:  # otherwise another thread has set what it needs
+                torch.set_num_threads(min([*own[-1:], _usual]))

@@ -7,20 +7,22 @@ from functools import cache
 
 import numpy as np
 import pytest
+import torch
 
 from checker.course import PUZZLES
 from checker.judge.launches import Prepared, plan, prepare_all
 from checker.judge.outcome import NEAR, Candidate, Outcome
 from checker.live.in_process import InProcess
-from tests.judge.helpers import changed, cpu_cases, solution
+from checker.misconceptions import quick
+from tests.judge.helpers import changed, cpu_cases, judge, solution
 
 ROW = PUZZLES["online_softmax"]
 
 
 @cache
 def cases() -> list[Prepared]:
-    """A third of the cases. One program alone never runs side by side."""
-    return prepare_all(ROW, plan([case for case in cpu_cases(ROW) if case.sizes["M"] > 1][::3], ()))
+    """A third of the cases."""
+    return prepare_all(ROW, plan(cpu_cases(ROW)[::3], ()))
 
 
 def one_by_one(runner, source) -> list[Outcome]:
@@ -66,3 +68,22 @@ def test_a_case_near_its_tolerance_runs_alone(runner, alone):
         both = Candidate(puzzle, solution("online_softmax"), runner).simulate_cases(cases())
         assert all(o.right for o in both)
         assert any(not together(o) for o in both) == (share > 1 / NEAR)
+
+
+def test_a_verdict_uses_one_thread_and_gives_the_others_back(tmp_path):
+    """With small tensors more threads only wait for each other, and take processors from the simulation."""
+    seen = set()
+
+    class Watching(InProcess):
+        def simulate(self, kernel, launches, options):
+            seen.add(torch.get_num_threads())
+            return super().simulate(kernel, launches, options)
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        few = quick(PUZZLES["vector_add"])
+        assert judge(few, solution("vector_add"), Watching(tmp_path, compiles=False)).passed
+        assert (seen, torch.get_num_threads()) == ({1}, 3)
+    finally:
+        torch.set_num_threads(before)
