@@ -10,6 +10,7 @@ import numpy as np
 
 from checker.course import PUZZLES, after
 from checker.course.launchers import JUDGED
+from checker.judge.factors import FLAGS
 from checker.judge.verdict import Diagnosis, GateResult, Input, Mismatch, Status, Unreached, Verdict
 from checker.phrases import count, short
 from checker.puzzle import Case, Gate
@@ -236,6 +237,8 @@ def _lead(verdict: Verdict) -> str:
 def _failure(verdict: Verdict, gate: GateResult) -> Iterator[Part]:
     if gate.message:
         yield Paragraph(gate.message, "message")
+    if gate.case is not None and (flags := _flags(gate.case)):
+        yield Paragraph(flags, "aside")
     line = gate.line or (gate.mismatch.line if gate.mismatch else None)
     diagnosis = verdict.diagnosis
     cause = diagnosis.line if diagnosis is not None else None
@@ -263,6 +266,12 @@ def _failure(verdict: Verdict, gate: GateResult) -> Iterator[Part]:
     yield from _traffic(gate)
     if gate.detail.strip() and not gate.findings:
         yield Detail("Triton’s own words" if gate.gate == "compile" else "The details", gate.detail.strip())
+
+
+def _flags(case: Case) -> str:
+    """``RAGGED = 3: with keys padded to a length for each batch.`` Empty if every flag of the case is off, or says itself what it is."""
+    shown = [f"{name} = {value}: {FLAGS[name][0]}" for name, value in case.flags.items() if value and name in FLAGS]
+    return f"{'; '.join(shown)}." if shown else ""
 
 
 def failing_case(verdict: Verdict) -> Case | None:
