@@ -6,7 +6,7 @@ import torch
 
 from checker.authoring import table
 from checker.course import delta_chunks, forgetting
-from checker.course.delta_chunks import ONCE_A_CHUNK, domain, in_chunks, matrices, space
+from checker.course.delta_chunks import ONCE_A_CHUNK, STRENGTHS, domain, in_chunks, matrices, space
 from checker.course.diagrams import flowing
 from checker.course.linear import roundings
 from checker.course.tensors import once_a_case
@@ -45,7 +45,11 @@ PUZZLE = in_chunks(
     scale=scale,
     tolerance=roundings(float32=8, float16=4, bfloat16=1),
     domain=domain(
-        "a may be off by eight roundings of an operand to TF32, half of them measured by itself and half by the sum of the magnitudes of its terms.",
+        "a may be off by eight roundings of an operand to TF32, four as large as for the number itself, and four as for the sum of its terms, all taken "
+        "positive.",
+        STRENGTHS,
+        rows="k",
+        repeat=("k",),
         D=(16, 32, 64, 128),
     ),
     space=space((forgetting.tiny,), d=(16, 32)),

@@ -6,7 +6,7 @@ import torch
 
 from checker.authoring import table
 from checker.course import delta_chunks, forgetting
-from checker.course.delta_chunks import ONCE_A_CHUNK, domain, in_chunks, space
+from checker.course.delta_chunks import ONCE_A_CHUNK, STRENGTHS, domain, in_chunks, space
 from checker.course.diagrams import flowing
 from checker.course.linear import roundings
 from checker.course.tensors import once_a_case
@@ -50,8 +50,11 @@ PUZZLE = in_chunks(
     scale=scale,
     tolerance=roundings(float32=8, float16=8, bfloat16=1),
     domain=domain(
-        "u and w may be off by eight roundings of an operand to TF32, half of them measured by itself and half by the sum of the magnitudes of its terms.",
-        " T belongs to the same keys.",
+        "u and w may be off by eight roundings of an operand to TF32, four as large as for the number itself, and four as for the sum of its terms, all taken "
+        "positive.",
+        f"{STRENGTHS} T belongs to the same keys.",
+        rows="k and v",
+        repeat=("k", "v"),
         D=(16, 32, 64, 128),
         D_V=(16, 32, 64),
     ),

@@ -97,9 +97,11 @@ PUZZLE = linear(
     tolerance=roundings(float32=12, float16=12, bfloat16=5),
     output_tolerance={"s_ptr": roundings(float32=12, float16=12, bfloat16=1.5)},
     domain=delta_chunks.domain(
-        "o may be off by twelve roundings of an operand (TF32 for float32; five in bfloat16), half of them measured by itself and half by the length of q times the "
+        "o may be off by twelve roundings of an operand (TF32 for float32; five in bfloat16), half of them as large as for the number itself and half as for the length of q times the "
         "largest that the state or a write has been; s likewise, in TF32.",
-        " U and W belong to such keys.",
+        f"U and W are made from {delta_chunks.MADE_FROM_KEYS}",
+        rows="q, k and o",
+        repeat=("q", "k"),
         slices=True,
         D=(16, 32, 64, 128),
         D_V=(),

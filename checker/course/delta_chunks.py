@@ -107,18 +107,29 @@ def space(families: Sequence[Family], **widths: Sequence[int]) -> Space:
     )
 
 
-def domain(accuracy: str, given: str = "", slices: bool = False, **widths: tuple[int, ...]) -> Domain:
-    """What the kernels may assume; with `slices`, a program owns BLOCK_V columns of the values."""
+STRENGTHS = "beta is 0 to 2, and beta · (k · k) is at most 2, but for rounding."
+MADE_FROM_KEYS = "keys and strengths with beta · (k · k) of at most 2, but for rounding."
+
+
+def domain(
+    accuracy: str, values: str, rows: str, repeat: Sequence[str], slices: bool = False, **widths: tuple[int, ...]
+) -> Domain:
+    """What a kernel may assume. `values` are about all inputs but g, and `rows` name the tensors with strides.
+
+    Rows that `repeat` may have a stride of 0. A kernel with `slices` owns BLOCK_V columns of the values in each program, and one with
+    a `D`, for keys, has decays.
+    """
+    logs = "g is 0 or less, down to -inf, a decay of 0; a decay below e⁻⁸⁰ may count as 0."
+    finite = f"all inputs but g are finite. {logs}" if "D" in widths else "all inputs are finite."
     return Domain(
         sizes={"B": (), "H": (), "N": (), **widths},
         tiles={"CHUNK": 16, **({"BLOCK_V": 16} if slices else {})},
-        values="all inputs are finite, but g, which is 0 or less, down to -inf, a decay of 0; a decay below e⁻⁸⁰ may count as 0. beta is 0 to 2, and "
-        f"beta · (k · k) is at most 2, but for rounding.{given}",
-        memory="the elements of a row of k, v, q and o are adjacent. Rows, heads and batches may be any distance apart, so far that offsets pass 2³²; "
-        "those of q, k and v may repeat, with a stride of 0. All other tensors are contiguous and float32.",
+        values=f"{finite} {values}",
+        memory=f"the elements of a row of {rows} are adjacent. Rows, heads and batches may be any distance apart, so far that offsets pass 2³²; "
+        f"those of {' and '.join(repeat)} may repeat, with a stride of 0. All other tensors are contiguous and float32.",
         accuracy=accuracy,
-        masked=("g",),
-        expanded=("q", "k", "v"),
+        masked=("g",) if "D" in widths else (),
+        expanded=tuple(repeat),
     )
 
 

@@ -285,23 +285,30 @@ def decayed(values: str = "v_ptr") -> Diagram:
     assert plain.square is not None
     tensors = {name: drawn for name, drawn in plain.tensors.items() if name not in ("z0_ptr", "z_ptr")}
     tensors = {values if name == "v_ptr" else name: drawn for name, drawn in tensors.items()}
+    state, tile, written = plain.state, plain.square.tile, "v"
     if values == "u_ptr":
         tensors["w_ptr"] = Drawn(("query", "feature"), ("query", ""))
+        tile = tuple(name for name in tile if name != "w")  # a tile that is loaded
+        written = "(U - W S)"
+        state = replace(state, taken_by="w_ptr", takes_back="w{rows} · {state}: what is to go before u{rows} comes")
     return replace(
         plain,
         tensors={**tensors, "g_ptr": Drawn(("query",), ("query", ""))},
         square=replace(
             plain.square,
-            lens=(Enlarged(plain.square.tile, signed=True),),
+            tile=tile,
+            lens=(Enlarged(tile, signed=True),),
             made="{tile} = q[{rows}] · k[{columns}]ᵀ, each decayed, on chip",
+            used=f"+ {{tile}} · {written}[{{columns}}]: the keys of this chunk",
         ),
         state=replace(
-            plain.state,
+            state,
             sums=(),
             columns=values,
             start=("s0_ptr",),
             end=("s_ptr",),
-            adds="what is left of it + k{added}ᵀ · v{added}, decayed",
+            decays=True,
+            adds=f"what is left of it + k{{added}}ᵀ · {written}{{added}}, decayed",
             reads="q{queries}, decayed, · {state}",
             title="{state}: KᵀV",
         ),
@@ -322,6 +329,7 @@ def delta() -> Diagram:
             sums=(),
             start=("s0_ptr",),
             end=("s_ptr",),
+            decays=True,
             adds="what is left of it + k{added}ᵀ · beta (v{added} - k{added} · what is left)",
             reads="q{queries} · {state}",
             title="{state}",

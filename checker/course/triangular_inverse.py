@@ -6,7 +6,7 @@ import torch
 
 from checker.authoring import table
 from checker.course import delta_chunks, forgetting
-from checker.course.delta_chunks import ONCE_A_CHUNK, domain, in_chunks, matrices, space
+from checker.course.delta_chunks import MADE_FROM_KEYS, ONCE_A_CHUNK, domain, in_chunks, matrices, space
 from checker.course.diagrams import flowing
 from checker.course.linear import roundings
 from checker.course.tensors import once_a_case
@@ -62,9 +62,11 @@ PUZZLE = in_chunks(
         }
     },
     domain=domain(
-        "t may be off by one part in a million of itself, and by 16 roundings of float32 measured by |T| |I - A| |T|, which substitution keeps to; u by eight "
-        "roundings of T and V to TF32.",
-        " A belongs to such keys, and is 0 on the diagonal and above it.",
+        "substitution in float32 is exact enough, with room to spare: t may be off by a millionth of itself and by 16 roundings of float32 of |T| |I - A| |T|, "
+        "the numbers that it adds up, all taken positive. u may be off by eight roundings of T and V to TF32.",
+        f"A is 0 on the diagonal and above it, and made from {MADE_FROM_KEYS}",
+        rows="v",
+        repeat=("v",),
         D_V=(16, 32, 64),
     ),
     space=space((forgetting.huge,), d_v=(16, 32)),

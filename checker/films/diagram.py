@@ -174,6 +174,8 @@ class KeptState:
     On the stage: `axes` are its own axes, `at` and `before_at` the bands ``(down, across)`` after and before a step. Formulas: `adds`
     for each range ``{added}``, `reads` with ``{queries}`` or ``{stored}``, followed by `holds` with ``{seen}`` or by `empty`, and
     `tokens` for a start from memory. ``{state}`` is the variable. `title`, `about` and `unread` describe the state as a whole.
+    A state that `decays` is what `adds` says, not more by it. A product with the tensor `taken_by` is no read of the queries: it is
+    what its ``{rows}`` take back, as `takes_back` says.
     """
 
     names: tuple[str, ...]
@@ -197,6 +199,9 @@ class KeptState:
     given: bool = False
     chunk_size: str = "CHUNK"
     flat: bool = False
+    decays: bool = False
+    taken_by: str = ""
+    takes_back: str = ""
     tokens: str = ""
     about: str = ""
     unread: str = ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from checker.films.diagram import Diagram
 from checker.films.flaws import Flaws
 from checker.films.kept_state import StateSteps, state_steps, weights_in_words
-from checker.films.kernel_text import dot_of, dots_of
+from checker.films.kernel_text import Dot, products
 from checker.films.layout import LENS, Layout, PlacedTensor, banded, flowing, unplaced
 from checker.films.square import Visits, visits
 from checker.films.state import matrix, vector
@@ -90,6 +91,11 @@ class FilmData:
     def written(self) -> set[str]:
         return {s.event.tensor for s in self.steps if s.stores} & set(self.puzzle.outputs)
 
+    @cached_property
+    def dots(self) -> dict[int, Dot]:
+        """By step the product that it computes."""
+        return products(self.steps, self.source.source)
+
     def who(self, step: Step) -> str:
         return program_number(step.event.program, self.trace.grid)
 
@@ -106,7 +112,7 @@ class FilmData:
             (self.visits.names[i] for i in after if i in held.pictures or makes),
             self.visits.names[after[-1]] if after else "",
         )
-        dot = dot_of(dots_of(self.source.source), step.event)
+        dot = self.dots.get(step.at)
         template = (square.products.get(dot.target) if dot else None) or (square.made if makes else square.used)
         return template.format(
             tile=self.visits.names[0], result=result, rows=colon(held.pair.rows), columns=colon(held.pair.columns)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from checker.films.diagram import KeptState, Square
-from checker.films.kernel_text import Dot, dots_of, operands
+from checker.films.kernel_text import Dot, made_from, products
 from checker.films.square import Visits
 from checker.films.state import first_number, levels, matrix, quantised, signed_root, span_of, unchanged, vector
 from checker.films.steps import Box, Span, Step, by_program, colon, joined
@@ -56,6 +56,8 @@ class _History:
     """What one program has loaded and added so far."""
 
     queries: tuple[int, Span] | None = None  # slice, rows
+    takers: Span | None = None
+    """Rows of the last tile that takes something back."""
     last: Span | None = None
     """Rows of the last tile that goes into the state."""
     loaded: list[Span] = field(default_factory=list)
@@ -71,7 +73,9 @@ class _Kernel:
 
     spec: KeptState
     name: str
-    dots: Sequence[Dot]
+    source: str
+    dots: Mapping[int, Dot]
+    """By step."""
     stored: frozenset[int]
     """Steps at which a flat state goes to memory as it is."""
     chunk: int
@@ -91,7 +95,7 @@ def state_steps(
         name, held = _variable(steps, [group[0] for group in memory], spec.names, values, flat=False)
         total = _variable(steps, [n for group in memory for n in group[1:]], spec.sums, values, flat=True)[0]
     stored = {s.at for s in steps if spec.flat and _stores_state(s, held(s.event.state.get(name)), values)}
-    kernel = _Kernel(spec, name, dots_of(source), frozenset(stored), chunk)
+    kernel = _Kernel(spec, name, source, products(steps, source), frozenset(stored), chunk)
     out = StateSteps([StateAt() for _ in steps], name, total)
     kept: dict[str, list[tuple[StateAt, np.ndarray]]] = {"before": [], "after": [], "sums before": [], "sums": []}
     for program_steps in by_program(steps):
@@ -222,15 +226,16 @@ def _follow_program(out: StateSteps, program_steps: Sequence[Step], kernel: _Ker
     """What every step of one program does, in words too, and which pairs go through the state."""
     spec, history = kernel.spec, _History()
     history.complete = spec.given or any(_action_of(step, kernel.name) == "adds" for step in program_steps)
-    reading = any(
-        _reads(kernel, step.event) for step in program_steps
-    )  # else the state is read where the output leaves
+    reading = any(_reads(kernel, step) for step in program_steps)  # else the state is read where the output leaves
     for step in program_steps:
         at, event, flat = out.at[step.at], step.event, step.tile
         _load(history, step, kernel)
         read, action = "", _action_of(step, kernel.name)
+        if _takes_back(kernel, step):
+            at.action, at.words = "reads", spec.takes_back.format(rows=_span(history.takers), state=kernel.name)
+            continue
         outputs = step.stores and event.tensor == spec.output
-        if step.at in kernel.stored or (not spec.flat and (_reads(kernel, event) or (not reading and outputs))):
+        if step.at in kernel.stored or (not spec.flat and (_reads(kernel, step) or (not reading and outputs))):
             read, action = _words("reads", history, step, kernel), action or "reads"
             rows = history.queries if reading or flat is None or not flat.active else (flat.slice, flat.active[:2])
             if rows and not spec.flat:
@@ -257,6 +262,8 @@ def _load(history: _History, step: Step, kernel: _Kernel) -> None:
         return
     if event.tensor == spec.queries and flat.active:
         history.queries = (flat.slice, flat.active[:2])
+    if event.tensor == spec.taken_by and flat.active:
+        history.takers = flat.active[:2]
     if event.tensor == spec.added and flat.active:
         history.last = flat.active[:2]
         history.loaded.append(history.last)
@@ -265,8 +272,16 @@ def _load(history: _History, step: Step, kernel: _Kernel) -> None:
         history.seen = [(0, start)] if start > 0 else []
 
 
-def _reads(kernel: _Kernel, event: Event) -> bool:
-    return kernel.name in operands(kernel.dots, event)
+def _reads(kernel: _Kernel, step: Step) -> bool:
+    dot = kernel.dots.get(step.at)
+    return dot is not None and kernel.name in dot.names
+
+
+def _takes_back(kernel: _Kernel, step: Step) -> bool:
+    """Whether a step multiplies the state by what it is corrected by."""
+    if not kernel.spec.taken_by or not _reads(kernel, step):
+        return False
+    return kernel.spec.taken_by in made_from(kernel.source, kernel.dots[step.at].names - {kernel.name})
 
 
 def _words(action: Action, history: _History, step: Step, kernel: _Kernel) -> str:
@@ -280,9 +295,8 @@ def _words(action: Action, history: _History, step: Step, kernel: _Kernel) -> st
         return f"{name} starts from {short(event.tensor)}{chunk}{spec.tokens.format(seen=seen) if seen else ''}"
     if action == "adds":
         ranges = joined(history.loaded) if spec.flat else [history.last]
-        return f"{name} {'+=' if name in event.state else '='} " + " + ".join(
-            spec.adds.format(added=_span(r)) for r in ranges
-        )
+        sign = "+=" if name in event.state and not spec.decays else "="
+        return f"{name} {sign} " + " + ".join(spec.adds.format(added=_span(r)) for r in ranges)
     if action == "reads" and name:
         queries = _span(history.queries[1] if history.queries else None)
         held = (spec.holds if seen else spec.empty).format(seen=seen) if history.complete else ""
@@ -298,12 +312,12 @@ def _span(rows: Span | None) -> str:
 
 def weights_in_words(out: StateSteps, steps: Sequence[Step], source: str, square: Square, held: Visits) -> None:
     """Captions for products that leave the state alone: what they do with the tile of weights."""
-    dots, tile = dots_of(source), held.names[0]
+    dots, tile = products(steps, source), held.names[0]
     for step in steps:
         pair, at = held.at[step.at].pair, out.at[step.at]
         if step.event.kind != "dot" or at.words or pair is None:
             continue
         old, new = step.event.state.get(tile), (step.later or step.event).state.get(tile)
         template = "" if unchanged(old, new) else square.made
-        template = template or (square.used if tile in operands(dots, step.event) else "")
+        template = template or (square.used if step.at in dots and tile in dots[step.at].names else "")
         at.words = template.format(tile=tile, rows=colon(pair.rows), columns=colon(pair.columns))

@@ -7,6 +7,7 @@ is from above the loop, or from a line above the step's in the same iteration.
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,7 +15,7 @@ from typing import Any
 
 from checker.films.state import first_number, unchanged
 from checker.films.steps import Step
-from checker.simulator.trace import Event
+from checker.simulator.trace import Event, ProgramId
 
 
 def _parsed(source: str) -> ast.Module:
@@ -40,31 +41,61 @@ class Dot:
 
 
 @lru_cache(maxsize=8)
-def dots_of(source: str) -> tuple[Dot, ...]:
-    """Every product in the kernel's text."""
+def _dots(source: str) -> tuple[Dot, ...]:
+    """Every product in the kernel's text, those of one line in the order in which it computes them."""
     targets: dict[int, str] = {}
-    dots = []
     for node in ast.walk(_parsed(source)):  # a statement comes before what is in it
         if isinstance(node, ast.Assign | ast.AugAssign):
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
             if isinstance(target, ast.Name):
                 targets |= {id(inner): target.id for inner in ast.walk(node.value)}
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "dot":
-            names = frozenset(n.id for a in node.args[:2] for n in ast.walk(a) if isinstance(n, ast.Name))
-            dots.append(Dot(node.lineno, node.end_lineno or node.lineno, names, targets.get(id(node), "")))
-    return tuple(dots)
+    return tuple(
+        Dot(node.lineno, node.end_lineno or node.lineno, _named(*node.args[:2]), targets.get(id(node), ""))
+        for node in _innermost_first(_parsed(source))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "dot"
+    )
 
 
-def dot_of(dots: Sequence[Dot], event: Event) -> Dot | None:
-    """The product of a step; None if its line has several."""
-    here = [d for d in dots if event.kind == "dot" and d.first <= event.line <= d.last]
-    return here[0] if len(here) == 1 else None
+def _innermost_first(node: ast.AST) -> Iterator[ast.AST]:
+    for child in ast.iter_child_nodes(node):
+        yield from _innermost_first(child)
+    yield node
 
 
-def operands(dots: Sequence[Dot], event: Event) -> frozenset[str]:
-    """Names in the operands of the product of a step."""
-    dot = dot_of(dots, event)
-    return dot.names if dot else frozenset()
+def _named(*nodes: ast.AST) -> frozenset[str]:
+    return frozenset(n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name))
+
+
+def products(steps: Sequence[Step], source: str) -> dict[int, Dot]:
+    """By step the product that it computes. Of several in a line, each step of a program takes the next one."""
+    turns: Counter[tuple[ProgramId, int]] = Counter()
+    out = {}
+    for step in steps:
+        if step.event.kind == "dot":
+            line, turn = step.event.line, (step.event.program, step.event.line)
+            around = [d for d in _dots(source) if d.first <= line <= d.last]
+            here = [d for d in around if d.first == line] or around
+            if here:
+                out[step.at] = here[turns[turn] % len(here)]
+                turns[turn] += 1
+    return out
+
+
+@lru_cache(maxsize=32)
+def made_from(source: str, names: frozenset[str]) -> frozenset[str]:
+    """All names that go into those of `names`, themselves included, by way of assignments."""
+    values: dict[str, set[str]] = {}
+    for node in ast.walk(_parsed(source)):
+        if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign) and node.value is not None:
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                if isinstance(target, ast.Name):
+                    values.setdefault(target.id, set()).update(_named(node.value))
+    every, left = set(names), list(names)
+    while left:
+        new = values.get(left.pop(), set()) - every
+        every |= new
+        left += new
+    return frozenset(every)
 
 
 # ---- variables ---------------------------------------------------------------------------------------------------------

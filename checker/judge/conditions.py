@@ -49,13 +49,23 @@ def one_sided(puzzle: Puzzle, source: KernelSource, traces: Iterable[Trace | Non
 
 def _merged(traces: Iterable[Trace | None]) -> list[Condition]:
     """Each condition once, with all ways that it went anywhere."""
-    merged: dict[Condition, tuple[bool, bool]] = {}
+    merged: dict[Condition, Condition] = {}
     for conditions in dict.fromkeys(trace.conditions for trace in traces if trace is not None):
         for one in conditions:
-            place = replace(one, true=False, false=False)
-            true, false = merged.get(place, (False, False))
-            merged[place] = true or one.true, false or one.false
-    return [replace(place, true=true, false=false) for place, (true, false) in merged.items()]
+            place = _place(one)
+            before = merged.get(place, place)
+            merged[place] = replace(
+                one,
+                true=one.true or before.true,
+                false=one.false or before.false,
+                true_at_infinity=one.true_at_infinity or before.true_at_infinity,
+                false_at_infinity=one.false_at_infinity or before.false_at_infinity,
+            )
+    return list(merged.values())
+
+
+def _place(one: Condition) -> Condition:
+    return replace(one, true=False, false=False, true_at_infinity=False, false_at_infinity=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +90,11 @@ class OneSided:
 
     def is_reached(self, trace: Trace) -> bool:
         """Whether the condition goes the other way in this trace."""
-        place = replace(self.condition, true=False, false=False)
-        here = (one for one in trace.conditions if replace(one, true=False, false=False) == place)
+        here = (
+            self.scope.counted(one, self._operation)
+            for one in trace.conditions
+            if _place(one) == _place(self.condition)
+        )
         return any(one.false if self.always else one.true for one in here)
 
     @cached_property
@@ -274,6 +287,24 @@ class _Scope:
                 followed.add(value)
                 left.append(value)
 
+    def counted(self, one: Condition, operation: ast.expr) -> Condition:
+        """A condition with the ways that it went at an infinity, if that is an input's: the kernel's own only fills lanes."""
+        if self._fills_with_infinity(operation):
+            return one
+        return replace(one, true=one.true or one.true_at_infinity, false=one.false or one.false_at_infinity)
+
+    def _fills_with_infinity(self, node: ast.expr) -> bool:
+        """Whether an infinity stands in an expression or in any value of its names."""
+        left, followed = [node], set[str]()
+        while left:
+            for part in ast.walk(left.pop()):
+                if isinstance(part, ast.Name) and part.id not in followed:
+                    followed.add(part.id)
+                    left += filter(None, self.values.get(part.id, []))
+                elif isinstance(part, ast.Call) and math.isinf(self.number(part) or 0):
+                    return True
+        return False
+
     def number(self, node: ast.expr) -> float | None:
         """The literal number that an expression stands for."""
         node = self.meaning(node)
@@ -340,9 +371,12 @@ class _Text:
     def one_sided(self, one: Condition) -> OneSided | None:
         """The condition in the text; None if it went both ways or neither, cannot go another one, or is not there."""
         place = one.function, one.line, one.column, one.end_line, one.end_column
-        if one.true == one.false or place not in self.expressions:
+        if place not in self.expressions:
             return None
         node, scope = self.expressions[place]
+        one = scope.counted(one, scope.calls.get(node, node) if one.kind == "arm" else node)
+        if one.true == one.false:
+            return None
         if (one.kind in ("arm", "cast") and one.true) or (one.kind == "arm" and node not in scope.calls):
             return None
         return OneSided(one, node, scope)

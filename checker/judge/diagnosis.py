@@ -66,10 +66,10 @@ def find_misconception(candidate: Candidate, outcomes: Sequence[Outcome], failin
         misconception = misconception or ordinary
         return NONE_KNOWN if misconception is None else _diagnosis(candidate, misconception, failing)
     pair = evidence.pair(ordinary)
-    if pair is not None:
+    if pair:
         shown = sorted(pair, key=lambda m: ordinary is None or not m.same_behaviour(ordinary))
-        first, second = (_diagnosis(candidate, m, failing) for m in shown)
-        return replace(first, second=second)
+        first, *second = (_diagnosis(candidate, m, failing) for m in shown)
+        return replace(first, second=second[0] if second else None)
     return NONE_KNOWN if ordinary is None else replace(_diagnosis(candidate, ordinary, failing), note=AND_MORE)
 
 
@@ -121,10 +121,11 @@ class _Evidence:
         """The beliefs that explain everything."""
         return self._left(kernels, self.known)
 
-    def pair(self, ordinary: Misconception | None) -> Pair | None:
+    def pair(self, ordinary: Misconception | None) -> Pair | tuple[Misconception] | None:
         """The two beliefs that together explain everything. One of them is `ordinary` if that explains ordinary cases.
 
-        A few cases decide, first one that the ordinary belief alone does not explain; all do if several pairs explain those.
+        A few cases decide, first one that the ordinary belief alone does not explain; all do if several pairs explain those, or one of
+        the beliefs alone. If no pair explains more than that one, it is named without a second.
         """
         if not self.informative:
             return None
@@ -135,8 +136,13 @@ class _Evidence:
         cases = [*islice(unexplained, 1), *fails[:FAILING_CASES], *passes[:PASSING_CASES]]
         pairs = likely_pairs(self.candidate.source, known)
         left = self.compare.agreeing(list(pairs), cases)
-        kernel = _only(self._left(left, self.known if len(left) > 1 else []), self.candidate.source)
-        return None if kernel is None else pairs[kernel]
+        members = dict.fromkeys(m for kernel in left for m in pairs[kernel])
+        alone = self._left(self.compare.agreeing(list(members), cases), [])
+        kernel = _only(self._left(left, self.known if alone or len(left) > 1 else []), self.candidate.source)
+        if kernel is not None:
+            return pairs[kernel]
+        one = _only(alone, self.candidate.source)
+        return None if one is None else (one,)
 
     def _left(self, kernels: Sequence[Misconception], cases: Sequence[_Case]) -> Sequence[Misconception]:
         left = self.compare.failing_too(self.compare.agreeing(kernels, cases), self.failing)

@@ -187,15 +187,17 @@ def _tells_itself(node: ast.expr, operand_of: ast.AST | None) -> bool:
 
 # ------------------------------------------------------------------------------------------------------------ the hooks
 
-_TRUE, _FALSE, _WHOLE = 1, 2, 4
+_TRUE, _FALSE, _WHOLE, _AT_INFINITY = 1, 2, 4, 8
 _BOTH = _TRUE | _FALSE
+"""A way's bit times `_AT_INFINITY` says that it went so in lanes that do not count."""
 
 
 class Conditions:
     """The hooks of one launch, and what they saw. A site that went both ways is not looked at again.
 
     Of floats only lanes count in which all operands are finite: lanes past the end of a row hold -inf, and would make every comparison
-    go both ways. Beside a literal infinity every lane counts.
+    go both ways. Beside a literal infinity every lane counts. Which way the other lanes went is recorded apart, without those of NaN: it
+    counts where the infinity is an input's.
     """
 
     front = 0
@@ -206,7 +208,14 @@ class Conditions:
 
     def all(self) -> tuple[Condition, ...]:
         return tuple(
-            Condition(*site, true=bool(bits & _TRUE), false=bool(bits & _FALSE), whole=bool(bits & _WHOLE))
+            Condition(
+                *site,
+                true=bool(bits & _TRUE),
+                false=bool(bits & _FALSE),
+                whole=bool(bits & _WHOLE),
+                true_at_infinity=bool(bits & _TRUE * _AT_INFINITY),
+                false_at_infinity=bool(bits & _FALSE * _AT_INFINITY),
+            )
             for site, bits in self.seen.items()
         )
 
@@ -273,21 +282,25 @@ class Conditions:
             bits = _WHOLE if whole else 0
         ways = [(bit, lanes) for bit, lanes in ((_TRUE, truth), (_FALSE, ~truth)) if not bits & bit and lanes.any()]
         if ways:
-            counted = self._counted(operands, truth.ndim)
+            counted, infinite = self._counted(operands, truth.ndim)
             for bit, lanes in ways:
                 if self.taking_part(np.asarray(lanes & counted)).any():
                     bits |= bit
+                elif infinite is not None and self.taking_part(np.asarray(lanes & infinite)).any():
+                    bits |= bit * _AT_INFINITY
         self.seen[site] = bits
 
-    def _counted(self, operands: Sequence[Any], rank: int) -> Any:
-        """The lanes that count, or True for all."""
+    def _counted(self, operands: Sequence[Any], rank: int) -> tuple[Any, Any]:
+        """The lanes that count, or True for all, and those that do not because of an infinity, or None."""
         if any(_is_literal_infinity(operand) for operand in operands):
-            return True
+            return True, None
         finite: Any = True
+        numbers: Any = True
         for data in map(_data, operands):
             if numerics.is_float(data.dtype):
-                finite = finite & np.isfinite(self._beside(data, rank))
-        return finite
+                beside = self._beside(data, rank)
+                finite, numbers = finite & np.isfinite(beside), numbers & ~np.isnan(beside)
+        return finite, None if finite is True else numbers & ~finite
 
     def _beside(self, data: np.ndarray, rank: int) -> np.ndarray:
         """`data` with the axes it needs to stand beside tiles of `rank` dimensions."""

@@ -195,6 +195,9 @@ class Condition:
     false: bool = False
     whole: bool = False
     """All operands are integers."""
+    true_at_infinity: bool = False
+    false_at_infinity: bool = False
+    """The ways that it went in lanes that do not count, because an operand is infinite."""
 
 
 Arrays = Annotated[dict[Name, np.ndarray], Meta(max_length=MAX_TENSORS)]

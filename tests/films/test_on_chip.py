@@ -100,6 +100,22 @@ def test_the_words_say_what_a_step_does(tmp_path: Path) -> None:
     assert words_of(state, "adds")[3] == "state = φ(k[48:56])ᵀ · v[48:56]"
 
 
+def test_the_walk_of_the_delta_rule_says_what_meets_the_state(tmp_path: Path) -> None:
+    """Its tile w is as large as the weights and loaded, and two of its products may stand in one line."""
+    name, read = "delta_chunk_walk", 'tl.dot(q.to(tl.float32) * tl.exp(b)[:, None], state, input_precision="tf32")'
+    edits = ((f"o = {read}", "a = a"), ('o = tl.dot(a, v, o, input_precision="tf32")', f"o = tl.dot(a, v) + {read}"))
+    shot = films.shoot(name, films.edited(name, *edits), tmp_path)
+    assert shot.film.visits is not None
+    assert shot.film.visits.names == ["a"]
+    assert [at.words for at in state_of(shot).at if at.words][6:11] == [
+        "w[16:32] · state: what is to go before u[16:32] comes",
+        "a = q[16:32] · k[16:32]ᵀ, each decayed, on chip",
+        "+ a · (U - W S)[16:32]: the keys of this chunk",
+        "q[16:32], decayed, · state, which holds keys 0:16",
+        "state = what is left of it + k[16:32]ᵀ · (U - W S)[16:32], decayed",
+    ]
+
+
 def test_a_state_is_found_by_its_values_and_not_by_its_name(tmp_path: Path) -> None:
     edits = [
         ("state", "everything"),

@@ -125,14 +125,17 @@ def test_a_condition_that_the_domain_rules_out_stays_marked(runner: Any) -> None
 # ----------------------------------------------------------------------------------------------------------- exemptions
 
 
-def marks(folder: Any, *statements: str, constant: str = "", puzzle: str = "row_softmax") -> list[str]:
-    """What is marked in a kernel of these statements, on a tile of finite numbers between 1 and 16."""
+def marks(
+    folder: Any, *statements: str, constant: str = "", puzzle: str = "row_softmax", first: float = 1.0
+) -> list[str]:
+    """What is marked in a kernel of these statements, on a tile of the numbers from 1 to 16, with another `first`."""
     lines = "".join(f"    {line}\n" for line in (*statements, "tl.store(y_ptr + offs, y)"))
     given = "    offs = tl.arange(0, 16)\n    x = tl.load(x_ptr + offs)\n    y = x\n"
     parameters = "x_ptr, y_ptr, stride, N, D: tl.constexpr"
     text = f"{HEAD}{constant}\n\n@triton.jit\ndef kernel({parameters}):\n{given}{lines}"
     source = KernelSource("", "kernel", text, ())
-    arguments = {"x_ptr": torch.arange(16.0) + 1, "y_ptr": nans(16), "stride": 16, "N": 16}
+    x = torch.tensor([first, *range(2, 17)])
+    arguments = {"x_ptr": x, "y_ptr": nans(16), "stride": 16, "N": 16}
     trace = simulate(load_kernel(source, folder), Launch((1,), arguments, {"D": 16}, ("y_ptr",)))
     return [one.words for one in unreached(PUZZLES[puzzle], source, [trace])]
 
@@ -182,6 +185,28 @@ def test_each_exemption_spares_what_it_is_for_and_nothing_else(
     constant = 'NOTHING = tl.constexpr(float("-inf"))\n'
     assert marks(tmp_path, *exempt, constant=constant) == []
     assert len(marks(tmp_path, *marked, constant=constant)) == 1
+
+
+def test_a_bound_that_only_an_infinite_input_meets_is_reached(tmp_path: Any) -> None:
+    infinite = -float("inf")
+    for statement in (
+        "y = tl.maximum(x, -100.0)",
+        "y = tl.where(x < -100.0, -100.0, x)",
+        "y = tl.clamp(x, -100.0, 5.0)",
+    ):
+        assert len(marks(tmp_path, statement)) == 1
+        assert marks(tmp_path, statement, first=infinite) == [], statement
+
+
+def test_an_infinity_that_the_kernel_puts_past_the_end_reaches_nothing(tmp_path: Any) -> None:
+    for filled in (
+        "x = tl.load(x_ptr + offs, mask=offs < 9, other=-float('inf'))",
+        "x = tl.where(offs < 9, x, NOTHING)",
+    ):
+        for before in ([filled], ["m = tl.full([16], NOTHING, tl.float32)", filled, "x = tl.maximum(x, m)"]):
+            statements = [*before, "y = tl.maximum(x, -100.0)"]
+            found = marks(tmp_path, *statements, constant='NOTHING = tl.constexpr(float("-inf"))\n')
+            assert "`tl.maximum(x, -100.0)` was never `-100.0`" in found, before
 
 
 def test_a_floor_of_minus_1e30_stands_for_infinity_where_no_input_holds_infinity(tmp_path: Any) -> None:
