@@ -8,9 +8,12 @@ way to an address, a mask or a decision fails the `memory` gate.
 from __future__ import annotations
 
 import math
+import threading
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+
+from cachetools import LRUCache, cached
 
 from checker.judge import factors
 from checker.judge.diagnosis import NONE_KNOWN
@@ -27,6 +30,7 @@ MISCONCEPTION = "offset_in_32_bits"
 """The belief behind offsets that wrap, in the bank of every puzzle with strides."""
 MOST_PROGRAMS = (2**31 - 1, 65_535, 65_535)
 """Along each axis of a grid (CUDA C++ Programming Guide, technical specifications)."""
+_MOST_REMEMBERED = 256
 _TILES = 3
 """As many tiles show how numbers grow from one to the next."""
 _STEP = 128
@@ -140,15 +144,26 @@ def huge_launches(puzzle: Puzzle, prepared: Sequence[Prepared]) -> list[Huge]:
         (True, [*free[::-1], *free]),
     ):  # what is left over goes to the sizes that can use it
         near = _near(puzzle, prepared, free, flags)
-        growth, sizes = _Growth(puzzle, near), dict(near.case.sizes)
-        for name in names:
-            sizes = growth.larger(sizes, name)
-        launch = growth.launch(sizes)
+        sizes = _grown(puzzle, near, tuple(names))
+        launch = _Growth(puzzle, near).launch(sizes)
         assert launch is not None, near.case.name
         launches.append(
             Huge(replace(near, launch=replace(near.launch, larger=_larger(puzzle, near, sizes, launch))), sizes)
         )
     return launches
+
+
+@cached(
+    LRUCache(_MOST_REMEMBERED),
+    key=lambda puzzle, near, names: (puzzle.make, near.case, repr(near.config), names),
+    lock=threading.Lock(),
+)
+def _grown(puzzle: Puzzle, near: Prepared, names: tuple[str, ...]) -> Mapping[str, int]:
+    """The sizes of a case, these made as large as possible one after another. Remembered for the next check: it takes 0.1 s."""
+    growth, sizes = _Growth(puzzle, near), dict(near.case.sizes)
+    for name in names:
+        sizes = growth.larger(sizes, name)
+    return sizes
 
 
 def _near(puzzle: Puzzle, prepared: Sequence[Prepared], free: Sequence[str], flags: bool) -> Prepared:
