@@ -3,15 +3,17 @@
 What each step buys, in microseconds on one H200 (b8 h16 n4096 D128, where a copy of the same bytes as q, k, v and o takes 136;
 docs/speed.md has the report of a full run, beside flash-linear-attention):
 
-one kernel      for the matrix, its inverse, U and W: neither matrix reaches memory, and all chunks run at once. 285.
+one kernel      for the matrix, its inverse, U and W: neither matrix reaches memory, and all chunks run at once. 285, of which
+                the inverse takes 70. With at most 128 registers a thread four programs share a multiprocessor, and 140 bytes spill: 270.
 TF32            between the blocks of the inverse: 285, in three products each 506, in float32 3356. The output's error is the same,
                 because bf16 decides it: 2 % of the norm where keys are nearly equal, else 0.3 %. Inside the blocks, rows in float32.
 outputs         in the walk: no chunk's state reaches memory.
 transposed      the state as [D, D], outputs plain: 405; the state transposed: 352; everything transposed: 266. Values pass from one
                 product into the next in registers, and few numbers spill.
 columns         the delta rule wants all 128 columns and 8 warps: with 64, shared memory holds one program, 357. Linear attention with
-                decays loads less, two programs with 64 columns share a multiprocessor: 205, not 240.
-short chunks    of 32 tokens: the walk takes 248 but the kernel before it 299.
+                decays loads less, and two programs with 64 columns share a multiprocessor: 205, as with 128 columns and three stages.
+stages          D = 64 leaves room for three: 118 for the delta rule's walk and 107 with decays; two take 148 and 140.
+short chunks    of 32 tokens: the walk takes 248 but the kernel before it 299 at best.
 
 The walk owns whole heads, so few heads leave multiprocessors idle; `linear_attention` has segments for that.
 """
@@ -174,9 +176,9 @@ class Config:
 
 
 CONFIGS: dict[tuple[bool, int], tuple[Config, ...]] = {
-    (True, 64): (Config(64, 4, 2),),
+    (True, 64): (Config(64, 4, 3),),
     (True, 128): (Config(128, 8, 2),),
-    (False, 64): (Config(64, 4, 2),),
+    (False, 64): (Config(64, 4, 3),),
     (False, 128): (Config(64, 4, 2),),
 }
 """By whether it is the delta rule, and D: the fastest on an H200 first. Each is right for any N."""
