@@ -37,14 +37,22 @@ LEAST = 8
 
 
 @triton.jit
-def line_up(lengths_ptr, B, H_KV, N_KV, BLOCK_B: tl.constexpr):
-    """[BLOCK_B] each: keys of a text, steps of one of its heads (at least one, which writes its output), and where the text ends."""
+def line_up(lengths_ptr, B, H_KV, N_KV, PROGRAMS, LEAST, BLOCK_B: tl.constexpr):
+    """The steps of a program; and [BLOCK_B] each: keys of a text, steps of one of its heads, and where the text ends."""
     offs_b = tl.arange(0, BLOCK_B)
     lengths = tl.zeros([BLOCK_B], tl.int32) + N_KV
     if lengths_ptr is not None:
         lengths = tl.minimum(tl.load(lengths_ptr + offs_b, mask=offs_b < B, other=0), N_KV)
+    # at least one, which writes the output of a text without keys
     steps = tl.where(offs_b < B, tl.maximum(tl.cdiv(lengths, GRAIN), 1), 0)
-    return lengths, steps, tl.cumsum(steps, axis=0) * H_KV
+    size = tl.cdiv(tl.sum(steps, axis=0) * H_KV, PROGRAMS)
+    # a program that ends one head and begins another waits for memory twice: where it costs little, cut at the ends of heads
+    each = PROGRAMS // (B * H_KV)
+    even = tl.cdiv(tl.max(steps, axis=0), tl.maximum(each, 1))
+    cut = (each > 0) & (even <= size + size // 8)
+    size = tl.maximum(tl.where(cut, even, size), LEAST)
+    steps = tl.where(cut, tl.cdiv(steps, size) * size, steps)
+    return size, lengths, steps, tl.cumsum(steps, axis=0) * H_KV
 
 
 @triton.jit
@@ -91,11 +99,9 @@ def part_kernel(
     offs_d = tl.arange(0, D)
     mask_m = offs_m < ROWS
     qk_scale = scale * 1.4426950408889634
-    lengths, steps, ends = line_up(lengths_ptr, B, H_KV, N_KV, BLOCK_B)
-    total = tl.max(ends, axis=0)
-    size = tl.maximum(tl.cdiv(total, tl.num_programs(1)), LEAST)
+    size, lengths, steps, ends = line_up(lengths_ptr, B, H_KV, N_KV, tl.num_programs(1), LEAST, BLOCK_B)
     at = p * size
-    stop = tl.minimum(at + size, total)
+    stop = tl.minimum(at + size, tl.max(ends, axis=0))
     while at < stop:
         batch = tl.sum((ends <= at).to(tl.int32), axis=0)
         length = of_text(batch, lengths, BLOCK_B)
@@ -181,8 +187,7 @@ def merge_kernel(
     group, row = tl.program_id(0) // ROWS, tl.program_id(0) % ROWS
     offs_s = tl.arange(0, BLOCK_S)
     offs_d = tl.program_id(1) * BLOCK_D + tl.arange(0, BLOCK_D)
-    _, steps, ends = line_up(lengths_ptr, B, H_KV, N_KV, BLOCK_B)
-    size = tl.maximum(tl.cdiv(tl.max(ends, axis=0), PROGRAMS), LEAST)
+    size, _, steps, ends = line_up(lengths_ptr, B, H_KV, N_KV, PROGRAMS, LEAST, BLOCK_B)
     # where the head begins on the line, and which programs have a part of it
     width = of_text(group // H_KV, steps, BLOCK_B)
     start = of_text(group // H_KV, ends, BLOCK_B) - (H_KV - group % H_KV) * width
