@@ -54,5 +54,5 @@ def _indices(event: Event, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         return tuple(
             torch.from_numpy(axis) for axis in np.unravel_index(np.array(tile.elements, dtype=int), tuple(x.shape))
         )
-    axes = [torch.arange(max(start, 0), stop) for start, stop in tile.active]
-    return tuple(axis.reshape(-1) for axis in torch.meshgrid(*axes, indexing="ij"))
+    axes = np.meshgrid(*(np.arange(max(start, 0), stop) for start, stop in tile.active), indexing="ij")
+    return tuple(torch.from_numpy(axis.reshape(-1)) for axis in axes)
