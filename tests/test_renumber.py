@@ -48,3 +48,5 @@ def test_files_move_with_their_text(tmp_path: Path) -> None:
     assert texts["02_rows"] == "# 2 · Rows\n\nAs in notebook 2.\n"
     with pytest.raises(SystemExit, match="00_start"):
         move(tmp_path, "05_none", 1)
+    move(tmp_path, "01_tiles", 2)
+    assert (source / "01_rows.md").read_text("utf-8") == "# 1 · Rows\n\nAs in notebook 1.\n"

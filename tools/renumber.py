@@ -101,8 +101,9 @@ def rename(root: Path, names: Mapping[str, str]) -> None:
 
 
 def tracked(root: Path) -> list[Path]:
-    """The text files of the course, without examples and what `make sync` makes anew."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, check=True, text=True).stdout
+    """The text files of the course, those of an earlier move too, without examples and what `make sync` makes anew."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=root, capture_output=True, check=True, text=True).stdout
     paths = [root / path for path in listed.split("\0") if path and not path.startswith(LEFT_ALONE)]
     return [path for path in paths if path.suffix in TEXT and path.is_file()]
 
