@@ -15,9 +15,9 @@ ORDER = (
     *("softmax_backward", "attention_delta", "attention_dkdv", "attention_dq"),
     *("linear_attention", "causal_linear_attention", "causal_linear_attention_chunked"),
     *("linear_chunk_states", "linear_state_prefix", "causal_linear_attention_parallel"),
-    "flash_attention_fast",
     *("decay_linear_attention_chunked", "delta_rule_recurrent"),
     *("delta_chunk_matrix", "triangular_inverse", "delta_chunk_values", "delta_chunk_walk"),
+    "flash_attention_fast",
 )
 """The order in which the puzzles are taught. Each has a file here and a page beside it."""
 

@@ -54,7 +54,7 @@ def keys(case: Case) -> int:
 
 PUZZLE = puzzle(
     __file__,
-    notebook="17_decode",
+    notebook="09_decode",
     points=5,
     grid=lambda n: (n["SPLITS"], n["B"] * n["H_KV"]),
     options=lambda n: {"num_warps": 4, "num_stages": 2},

@@ -219,7 +219,7 @@ NEEDED = "only the tiles that a query of the tile sees, each once: none beyond t
 
 PUZZLE = heads.heads(
     __file__,
-    notebook="16_windows_and_sinks",
+    notebook="08_windows_and_sinks",
     points=6,
     domain=replace(
         HEADS_DOMAIN,

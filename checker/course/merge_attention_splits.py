@@ -57,7 +57,7 @@ def from_row(row: Row) -> Case:
 
 PUZZLE = puzzle(
     __file__,
-    notebook="17_decode",
+    notebook="09_decode",
     points=3,
     grid=lambda n: (n["M"],),
     options=lambda n: {"num_warps": 4},
