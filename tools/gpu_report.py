@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-NEED_A_BROWSER = ("tests/browser", "tests/classroom/workshop/test_slides.py")
+NEED_A_BROWSER = ("tests/browser", "tests/classroom/workshop/test_slides.py", "tests/live/test_page.py")
 
 
 def environment() -> dict[str, str]:

@@ -84,7 +84,7 @@ BAD_KERNELS = {
     ),
     "too much shared memory": (
         (
-            "offs = tl.arange(0, 512)",
+            "offs = tl.arange(0, 256)",
             "x = tl.load(x_ptr + offs[:, None] * 0 + offs[None, :] * 0)",
             "tl.store(z_ptr, tl.sum(tl.dot(x, tl.dot(x, x))))",
         ),
