@@ -111,7 +111,7 @@ FAMILIES = (cancelling, NORMAL, large, many_small, blanks)
 
 PUZZLE = puzzle(
     __file__,
-    notebook="10_the_way_back",
+    notebook="11_the_way_back",
     points=2,
     grid=lambda n: (cdiv(n["N_Q"], n["BLOCK_M"]), n["B"] * n["H_Q"]),
     options=lambda n: {"num_warps": 4},

@@ -56,7 +56,7 @@ ONCE = "written once, at the end, and never read: the sum over queries and heads
 
 PUZZLE = gradient(
     __file__,
-    notebook="11_two_loops_back",
+    notebook="12_two_loops_back",
     points=8,
     grid=lambda n: (cdiv(n["N_KV"], n["BLOCK_N"]), n["B"] * n["H_KV"]),
     reads={

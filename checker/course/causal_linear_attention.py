@@ -45,7 +45,7 @@ def allowed(row: Row) -> bool:
 
 PUZZLE = causal(
     __file__,
-    notebook="13_linear_attention",
+    notebook="14_linear_attention",
     points=5,
     domain=replace(DOMAIN, tiles={"BLOCK_V": 16}),
     space=Space(

@@ -9,7 +9,7 @@ from checker.puzzle import Case, FilmSpec
 
 PUZZLE = causal(
     __file__,
-    notebook="14_in_chunks",
+    notebook="15_in_chunks",
     points=6,
     # more threads for long chunks: state, chunk and weights share the registers
     options=lambda n: {"num_warps": 8 if n["CHUNK"] >= 64 else 4, "num_stages": 1},

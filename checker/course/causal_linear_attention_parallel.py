@@ -48,7 +48,7 @@ def reference(case: Case, inputs: Tensors) -> Tensors:
 
 PUZZLE = of_chunks(
     __file__,
-    notebook="15_few_heads",
+    notebook="16_few_heads",
     points=3,
     reads={
         "q": in_every_slice("B", "H", "N", "D"),

@@ -60,7 +60,7 @@ def allowed(row: Row) -> bool:
 
 PUZZLE = puzzle(
     __file__,
-    notebook="16_forgetting",
+    notebook="17_forgetting",
     points=5,
     grid=lambda n: (n["B"] * n["H"], cdiv(n["D_V"], n["BLOCK_V"])),
     options=lambda n: {"num_warps": 8 if n["CHUNK"] >= 64 else 4, "num_stages": 1},

@@ -139,7 +139,7 @@ FLAGS = {**decode.FLAGS, "SHARED": False}
 
 PUZZLE = puzzle(
     __file__,
-    notebook="21_merge_and_pages",
+    notebook="10_merge_and_pages",
     points=4,
     grid=lambda n: (n["SPLITS"], n["B"] * n["H_KV"]),
     options=lambda n: {"num_warps": 4, "num_stages": 2},

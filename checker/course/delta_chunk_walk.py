@@ -73,7 +73,7 @@ def allowed(row: Row) -> bool:
 
 PUZZLE = linear(
     __file__,
-    notebook="18_in_chunks_with_an_inverse",
+    notebook="19_in_chunks_with_an_inverse",
     points=4,
     options=lambda n: {"num_warps": 8 if n["CHUNK"] >= 64 else 4, "num_stages": 1},
     numbers={"CHUNK": lambda case: case.meta["CHUNK"]},

@@ -136,7 +136,7 @@ def domain(
 ONCE_A_CHUNK = "each program reads its chunk once"
 in_chunks = partial(
     of_chunks,
-    notebook="18_in_chunks_with_an_inverse",
+    notebook="19_in_chunks_with_an_inverse",
     grid=lambda n: (n["N_CHUNKS"], n["B"] * n["H"]),
     options=lambda n: {"num_warps": 4},
 )

@@ -57,7 +57,7 @@ STATE = Tolerance(rtol=1e-4, c=64.0)
 
 PUZZLE = puzzle(
     __file__,
-    notebook="17_read_compare_write",
+    notebook="18_read_compare_write",
     points=4,
     grid=lambda n: (n["B"] * n["H"], cdiv(n["D_V"], n["BLOCK_V"])),
     options=lambda n: {"num_warps": 4},

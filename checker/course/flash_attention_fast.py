@@ -35,7 +35,7 @@ HEADS, GROUPS, CAUSAL, _ = parts("o_ptr")
 
 PUZZLE = forward(
     __file__,
-    notebook="19_fast",
+    notebook="20_fast",
     reads={"q": 1, "k": visible_keys, "v": visible_keys},
     because={**FORWARD, "k": ONE_LOOP, "v": ONE_LOOP},
     domain=replace(

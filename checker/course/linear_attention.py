@@ -101,7 +101,7 @@ def allowed(row: Row) -> bool:
 
 PUZZLE = linear(
     __file__,
-    notebook="13_linear_attention",
+    notebook="14_linear_attention",
     points=5,
     reads={
         "q": in_every_slice("B", "H", "N_Q", "D"),

@@ -35,7 +35,7 @@ def reference(case: Case, inputs: Tensors) -> Tensors:
 
 PUZZLE = of_chunks(
     __file__,
-    notebook="15_few_heads",
+    notebook="16_few_heads",
     points=3,
     reads={"k": in_every_slice("B", "H", "N", "D"), "v": 1},
     writes={"s": 1, "z": 1},

@@ -115,7 +115,7 @@ def from_row(row: Row) -> Case:
 
 PUZZLE = puzzle(
     __file__,
-    notebook="15_few_heads",
+    notebook="16_few_heads",
     points=2,
     grid=lambda n: (cdiv(n["SIZE"], n["BLOCK_SIZE"]), n["G"]),
     options=lambda n: {"num_warps": 4},

@@ -57,7 +57,7 @@ def from_row(row: Row) -> Case:
 
 PUZZLE = puzzle(
     __file__,
-    notebook="21_merge_and_pages",
+    notebook="10_merge_and_pages",
     points=3,
     grid=lambda n: (n["M"],),
     options=lambda n: {"num_warps": 4},

@@ -126,7 +126,7 @@ ONCE = "a row stays on chip between the sum and the product, so it is read once"
 
 PUZZLE = puzzle(
     __file__,
-    notebook="10_the_way_back",
+    notebook="11_the_way_back",
     points=2,
     grid=lambda n: (n["M"],),
     options=one_tile_warps,

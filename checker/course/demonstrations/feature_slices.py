@@ -55,7 +55,7 @@ def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
 ATOMIC = "every program reads, adds and writes back its share of every number, in one atomic step"
 _FROM_ZERO = linear(
     __file__,
-    notebook="13_linear_attention",
+    notebook="14_linear_attention",
     grid=lambda n: (n["B"] * n["H"], cdiv(n["D"], n["BLOCK_D"])),
     options=lambda n: {"num_warps": 4, "num_stages": 1},
     numbers={"BLOCK_V": lambda case: 1 << (case.sizes["D_V"] - 1).bit_length()},

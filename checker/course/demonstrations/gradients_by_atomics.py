@@ -60,7 +60,7 @@ def stage() -> Diagram:
 
 _FROM_ZERO = gradient(
     __file__,
-    notebook="11_two_loops_back",
+    notebook="12_two_loops_back",
     grid=lambda n: (cdiv(n["N_KV"], n["BLOCK_N"]),),
     options=lambda n: {"num_warps": 4, "num_stages": 1},
     reads={

@@ -46,8 +46,7 @@ def test_the_readme_says_how_long_the_course_takes_and_no_notebook_is_too_long_f
     hours = round(sum(lesson.minutes for lesson in COURSE) / 60)
     assert f"about {hours} hours in all" in (ROOT / "README.md").read_text("utf-8")
     for lesson in COURSE:
-        source = (ROOT / f"notebooks/src/{lesson.notebook}.md").read_text("utf-8")
-        assert lesson.minutes <= (150 if "in two sittings" in source else 75), lesson.notebook
+        assert lesson.minutes <= 75, lesson.notebook
 
 
 def test_every_sheet_fills_its_time_with_breaks_and_in_the_order_of_the_ladder() -> None:
