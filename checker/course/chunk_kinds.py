@@ -85,6 +85,8 @@ def rows_of_kinds(
     x = _filled(tops, numbers, sizes, _rounded(start - far, dtype), plan, dtype, g)
     if not empty_rows:
         x[:, -1] = torch.where((x == -torch.inf).all(dim=-1), start, x[:, -1])
+    if plan.reach is not None:
+        x = x.clamp(max=plan.reach)  # next to the end of its type, a number may have been rounded to infinity
     if not bool(start.isfinite().all()) or bool((x == torch.inf).any()):
         raise ValueError(f"{dtype} cannot hold rows of so many chunks that each rise far above the last")
     return x

@@ -35,7 +35,10 @@ class Comparison:
 
 
 def error_against(puzzle: Puzzle, case: Case, output: str, got: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:
-    """|y - ref| / (rtol·|ref| + c·eps·scale) in float64, in the shape of `got`; inf if NaN or inf do not match."""
+    """|y - ref| / (rtol·|ref| + c·eps·scale) in float64, in the shape of `got`; inf if NaN or inf do not match.
+
+    A number too large for the output's type is right as an infinity.
+    """
     expected = expected.expand(got.shape)
     return _error(puzzle, case, output, got, expected, _scale(puzzle, case, output, expected))
 
@@ -48,7 +51,7 @@ def _scale(puzzle: Puzzle, case: Case, output: str, expected: torch.Tensor) -> t
 def _error(
     puzzle: Puzzle, case: Case, output: str, got: torch.Tensor, expected: torch.Tensor, scale: torch.Tensor
 ) -> torch.Tensor:
-    got = got.double()
+    largest, got = torch.finfo(got.dtype).max, got.double()
     tolerance = puzzle.output_tolerance.get(output, puzzle.tolerance)[case.dtype]
     allowed = tolerance.rtol * expected.abs() + tolerance.c * torch.finfo(DTYPES[case.dtype]).eps * scale
     if not tolerance.near_zero:
@@ -56,6 +59,8 @@ def _error(
     difference = (got - expected).abs()
     error = torch.where(difference == 0, torch.zeros_like(difference), difference / allowed)
     alike = (got == expected) | (got.isnan() & expected.isnan())
+    too_large = expected.abs() + allowed >= largest
+    alike |= too_large & got.isinf() & (got.sign() == expected.sign())
     finite = got.isfinite() & expected.isfinite()
     return torch.where(alike, torch.zeros_like(error), torch.where(finite, error, torch.full_like(error, torch.inf)))
 

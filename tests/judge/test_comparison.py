@@ -63,6 +63,16 @@ def test_nan_and_inf_are_right_only_where_the_reference_has_them(prepared):
             assert compared(launch, y).mismatch is not None
 
 
+def test_a_number_too_large_for_its_type_is_an_infinity(prepared):
+    case = replace(prepared.case, dtype="float16")
+    expected = torch.full((1, 2), -98_505.0, dtype=torch.float64)
+    for got, right in ((-torch.inf, True), (torch.inf, False), (-65_504.0, False), (torch.nan, False)):
+        y = torch.full((1, 2), got, dtype=torch.float16)
+        assert bool((error_against(ROW, case, "y_ptr", y, expected) <= 1).all()) is right, got
+    y = torch.full((1, 2), -torch.inf, dtype=torch.float16)
+    assert bool((error_against(ROW, case, "y_ptr", y, expected / 2) > 1).all())
+
+
 def test_an_output_may_have_a_tolerance_and_a_scale_of_its_own():
     puzzle = PUZZLES["merge_softmax_stats"]
     prepared = prepare(puzzle, next(c for c in puzzle.cases if c.family == NORMAL and c.sizes["M"] >= 3))
