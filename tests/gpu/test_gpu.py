@@ -84,9 +84,8 @@ BAD_KERNELS = {
     ),
     "too much shared memory": (
         (
-            "offs = tl.arange(0, 256)",
-            "x = tl.load(x_ptr + offs[:, None] * 0 + offs[None, :] * 0)",
-            "tl.store(z_ptr, tl.sum(tl.dot(x, tl.dot(x, x))))",
+            "x = tl.load(x_ptr + tl.arange(0, 16)[:, None] * 0 + tl.arange(0, 4096)[None, :] * 0)",
+            "tl.store(z_ptr, tl.sum(tl.dot(x, tl.trans(x))))",  # 256 KiB, and soon compiled
         ),
         {"resource_limit": "smaller tiles", "compile_error": ""},
     ),
