@@ -55,7 +55,7 @@ WRONG = (
         SCRATCH + DECODE,
         SCRATCH.replace("torch.empty(B", "torch.zeros(B") + DECODE.replace("SPLITS", "max(1, SPLITS // 2)"),
         "values",
-        "The grid of decode_attention_paged_kernel is (4, 1), and has to be (8, 1) here",
+        "The grid of decode_attention_paged_kernel is (9, 1), and has to be (18, 1) here",
         (1, 13),
     ),
     WrongLauncher(
@@ -64,6 +64,14 @@ WRONG = (
         MERGE.replace("lse, SPLITS", "lse, SPLITS + 1"),
         "values",
         "SPLITS is 1 in decode_attention_paged_kernel and 2 in merge_attention_splits_kernel",
+    ),
+    WrongLauncher(
+        "A tile of 16 holds all splits.",
+        "BLOCK_S = max(8, triton.next_power_of_2(SPLITS))",
+        "BLOCK_S = 16",
+        "values",
+        "a BLOCK_S of at least SPLITS",
+        (1, 13),
     ),
     WrongLauncher(
         "The number of splits follows from the longest text.",

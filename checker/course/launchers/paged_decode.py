@@ -155,7 +155,8 @@ REMARKS = (
     ),
     Remark(
         lambda case: case.sizes["N_KV"] > 512,
-        "The texts are long here, so that there are several splits: pass the same SPLITS to both kernels, in all parts of the scratch.",
+        "The texts are long here, so that there are several splits: pass the same SPLITS to both kernels, and to the merge a BLOCK_S of at "
+        "least SPLITS.",
     ),
 )
 DOMAIN = Domain(
@@ -182,7 +183,7 @@ CASES = table(
     2  4    2     40      16    32   bfloat16  transposed  RAGGED VIEW
     2  4    2     77      64    16   -         -           SHARED
     1  20   1     50      16    16   -         -           -                 -    a group larger than a tile of 16
-    1  2    1     2000    16    16   -         -           -                 -    several splits
+    1  1    1     4500    16    16   -         -           -                 -    more splits than a small tile of the merge
     4  2    2     2000    32    16   float16   -           RAGGED            -    splits past the end of short texts
     9  3    1     40      16    16   bfloat16  -           RAGGED            -    more texts than a limit would allow
     2  8    2     16_384  16    128  bfloat16  -           RAGGED            gpu
