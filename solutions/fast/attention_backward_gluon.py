@@ -204,16 +204,18 @@ def computer(work, out, IS_CAUSAL: gl.constexpr, LAG: gl.constexpr, GROUP: gl.co
         dq = multiply_dq(ds_tiles, k_tiles, (n - 1) % SLOTS, GROUP)
         dq = warpgroup_mma_wait(0, (dq,))
         add_dq(dq_ptr + dq_base + (start_m + 64 * n - 64) * D, dq)
-    # [64, D]: the tiles of keys and values carry the gradients out, once nobody reads them for dQ; rows past N are not stored
+    # [64, D]: the tiles of values and keys carry the gradients out; rows past N are not stored. Each fence stands between a tile's
+    # stores and its own copy: with a barrier in between, one thread would start the copy before the others have passed the fence.
     v_tile.store(dv.to(dtype))
-    if D == 64:
+    fence_async_shared()
+    tma.async_copy_shared_to_global(dv_desc, [head, first_key, 0], as_block(v_tile, dv_desc))
+    if D == 64:  # until nobody reads the keys for dQ
         mbarrier.wait(ds_empty.index((n - 1) % SLOTS), ((n - 1) // SLOTS) & 1)
     else:
         mbarrier.arrive(ds_full.index(n % SLOTS), count=1)
         mbarrier.wait(ds_full.index(n % SLOTS), (n // SLOTS) & 1)
     k_tile.store((dk * scale).to(dtype))
     fence_async_shared()
-    tma.async_copy_shared_to_global(dv_desc, [head, first_key, 0], as_block(v_tile, dv_desc))
     tma.async_copy_shared_to_global(dk_desc, [head, first_key, 0], as_block(k_tile, dk_desc))
     tma.store_wait(0)
 

@@ -61,6 +61,34 @@ class Built:
         return "wgmma" in self.assembler
 
     @property
+    def early_copies(self) -> list[int]:
+        """Lines of copies from shared memory that one thread starts before all have fenced their stores: stores, fence, barrier, copy."""
+        early, ordered = [], True
+        for number, line in enumerate(self.ptx.splitlines(), 1):
+            if re.search(r"\b(st\.shared|stmatrix)", line):
+                ordered, fenced = False, False
+            elif "fence.proxy.async" in line:
+                fenced = True
+            elif "bar.sync" in line:
+                ordered = ordered or fenced
+            elif re.search(r"cp\.async\.bulk\S*\.global\.shared", line) and not ordered:
+                early.append(number)
+        return early
+
+    @property
+    def early_arrivals(self) -> list[int]:
+        """Lines where one thread of a group frees a buffer, or says that it is full, while others may not be done with it."""
+        early, together = [], True
+        for number, line in enumerate(self.ptx.splitlines(), 1):
+            if re.search(r"\b(st\.shared|stmatrix|ld\.shared|ldmatrix|wgmma\.wait_group)", line):
+                together = False
+            elif "bar.sync" in line:
+                together = True
+            elif "mbarrier.arrive.shared" in line and not together:
+                early.append(number)
+        return early
+
+    @property
     def specialised(self) -> bool:
         return "ttg.warp_specialize" in self.ttgir
 
@@ -81,8 +109,9 @@ def built_by(work: Callable[[], object], folder: Path) -> dict[str, Built]:
 
 
 def assert_lean(*kernels: Built, spilled: int = FEW) -> None:
-    """At most `spilled` bytes spill, and products run while other instructions do."""
+    """At most `spilled` bytes spill, products run while other instructions do, and no thread runs ahead of its group."""
     for one in kernels:
+        assert one.early_copies == one.early_arrivals == []
         assert one.spilled <= spilled
         assert not one.waits
 
