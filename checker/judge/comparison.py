@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from checker.judge.launches import Prepared
-from checker.judge.verdict import Input, Mismatch
+from checker.judge.verdict import Mismatch
 from checker.puzzle import DTYPES, Case, Puzzle
 from checker.simulator.trace import Trace
 
@@ -149,41 +149,6 @@ def _mismatch(
         writers=writers,
         line=None,
     )
-
-
-FEW = 8
-"""The most rows of an input that are shown, and the most numbers of a table or a list."""
-
-
-def inputs_of(puzzle: Puzzle, prepared: Prepared, mismatch: Mismatch) -> tuple[Input, ...]:
-    """The numbers of each input that the first wrong element is made from, as far as the film's axes say so and if they are few.
-
-    An input with the output's own axes has the rows and columns of the window. Short lists, and small tables of whole numbers, come
-    last: lengths, sinks, pages.
-    """
-    drawn = puzzle.film.diagram.tensors
-    axes = drawn[mismatch.output].axes if mismatch.output in drawn else ()
-    window = dict(zip(axes, mismatch.window[-len(axes) :], strict=True)) if axes else {}
-    first = {axis: (i, i + 1) for axis, i in zip(axes, mismatch.first[-len(axes) :], strict=True)} if axes else {}
-    shown = []
-    for name, tensor in prepared.tensors.items():
-        own = drawn[name].axes if name in drawn else ()
-        lead = tensor.ndim - len(own)
-        if name in prepared.expected or not set(own) & set(axes) or tensor.shape[:lead] != mismatch.shape[:lead]:
-            continue
-        among = window if set(own) == set(axes) else first
-        spans = [among.get(axis, (0, size)) for axis, size in zip(own, tensor.shape[lead:], strict=True)]
-        rows, columns = [range(1), *(range(*span) for span in spans)][-2:]
-        if len(rows) <= FEW and len(columns) <= 2 * COLUMNS + 1:
-            part = tensor[mismatch.first[:lead]][tuple(slice(*span) for span in spans)]
-            values = part.double().reshape(len(rows), len(columns)).numpy().copy()
-            shown.append(Input(name, tuple(rows), tuple(columns), values))
-    for name, tensor in prepared.tensors.items():
-        table = tensor.ndim == 1 or (tensor.ndim == 2 and not tensor.is_floating_point())
-        if table and max(tensor.shape) <= FEW and name not in (*prepared.expected, *(one.tensor for one in shown)):
-            values = tensor.double().reshape(-1, tensor.shape[-1]).numpy().copy()
-            shown.append(Input(name, tuple(range(len(values))), tuple(range(values.shape[1])), values))
-    return tuple(shown)
 
 
 def _as_stored(expected: torch.Tensor, dtype: torch.dtype) -> np.ndarray:

@@ -101,11 +101,11 @@ def _equal_sizes(case: Case) -> Iterator[Change]:
         if one.split("_")[0] != other.split("_")[0] or a == b:
             continue
         larger, smaller = (one, other) if a > b else (other, one)
-        words = [f"{factors.SIZES[name]} ({name})" if name in factors.SIZES else name for name in (larger, smaller)]
+        more, fewer = (factors.SIZES.get(name, name) for name in (larger, smaller))
         for changed, size in ((larger, min(a, b)), (smaller, max(a, b))):
             if changed == larger or size <= MOST_RAISED:
-                right = f"with as many ({larger} = {smaller} = {size})"
-                fails = f"with more {words[0]} than {words[1]}"
+                right = f"with as many {more} as {fewer} ({larger} = {smaller} = {size})"
+                fails = f"with more {more} ({larger}) than {fewer} ({smaller})"
                 yield Change(_resized(case, changed, size), _pair(one, other), fails, right)
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from checker.puzzle import Case
+
 LAYOUTS: dict[str, str] = {
     "padded": "rows that lie further apart in memory than they are long",
     "repeated": "inputs that repeat one row, with a stride of 0",
     "roomy": "gaps between the heads",
     "repeated token": "one query, key and value for all tokens, which repeat it with a stride of 0",
     "repeated head": "one head of queries, keys and values for all heads, which repeat it with a stride of 0",
-    "transposed": "heads that lie side by side in memory, row by row",
+    **dict.fromkeys(("transposed", "interleaved"), "heads that lie side by side in memory, row by row"),
     **dict.fromkeys(
         ("mixed 1", "mixed 2", "mixed 3", "mixed 4"),
         "some tensors contiguous and others in an order of their own, and some inputs with a stride of 0",
@@ -19,7 +21,7 @@ LAYOUTS: dict[str, str] = {
         f"repeated {part}": f"one of the {part} repeated, with a stride of 0"
         for part in ("heads", "queries", "keys", "values")
     },
-    "strided": "tensors that each lie in memory in an order of their own, with gaps",
+    **dict.fromkeys(("strided", "apart"), "tensors that each lie in memory in an order of their own, with gaps"),
 }
 """By layout, except the contiguous one."""
 
@@ -30,6 +32,7 @@ SIZES: dict[str, str] = {
     "H_KV": "key heads",
     "WINDOW": "keys in a window",
     "SPLITS": "splits",
+    "D": "features",
     "D_V": "features of a value",
 }
 """What a size counts, for symbols that mean the same in every puzzle."""
@@ -43,6 +46,10 @@ FLAGS: dict[str, tuple[str, str]] = {
     "SINKS": ("with sinks", "without sinks"),
     "SHARED": ("with pages that several texts share", "with pages of one text each"),
     "RAGGED": ("with keys padded to a length for each batch", "with all keys of every batch"),
+    "EMPTY": ("with texts that have no key yet", "with keys in every text"),
+    "VIEW": ("with queries that are a view of a wider tensor", "with queries of their own"),
+    "WIDE": ("with a block table that is part of a wider one", "with a block table of its own"),
+    "LONG": ("with a block table of int64", "with a block table of int32"),
 }
 """The words for a flag that is on and for the same flag off, where its name is not enough."""
 
@@ -55,6 +62,17 @@ TILES: dict[str, tuple[str, ...]] = {
     "CHUNK": ("N",),
 }
 """The sizes that a tile cuts, by the name of the tile."""
+
+
+def described(case: Case) -> str:
+    """``M = 5, N = 37, BLOCK_N = 16, float16, ascending rows, with rows that lie …``: its name, with the checker's own words spelt out."""
+    flags = {name: value for name, value in case.flags.items() if value}
+    numbers = {**case.sizes, **case.meta, **{name: value for name, value in flags.items() if name not in FLAGS}}
+    words = [name if value is True else f"{name} = {value}" for name, value in numbers.items()]
+    words += [case.dtype, case.family.label, *(FLAGS[name][0] for name in flags if name in FLAGS)]
+    if case.layout != "contiguous":
+        words.append(f"with {LAYOUTS.get(case.layout, f'the {case.layout} layout')}")
+    return ", ".join(filter(None, words))
 
 
 def tile_of(size: str, meta: Mapping[str, int]) -> str | None:

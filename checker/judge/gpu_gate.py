@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 
 from checker.compiler import requests_for
+from checker.judge.factors import described
 from checker.judge.launches import (
     Damage,
     Factor,
@@ -163,7 +164,7 @@ def _stopped(source: KernelSource, outcome: Outcome) -> GateResult:
 def _wrong(outcome: Outcome, mismatch: Mismatch) -> GateResult:
     got, expected = map(number, mismatch.first_values)
     message = (
-        f"On the GPU {element(mismatch.output, mismatch.first)} is {got}, but should be {expected} ({outcome.case.name}). "
+        f"On the GPU {element(mismatch.output, mismatch.first)} is {got}, but should be {expected} ({described(outcome.case)}). "
         f"{mismatch.wrong:,} of {count(mismatch.total, 'element')} are wrong"
     )
     if "cpu" in outcome.case.devices:
@@ -188,7 +189,7 @@ def _damaged(outcome: Outcome, damage: Damage) -> GateResult:
         what = f"{elements} after {tensor} changed, the first {damage.offset - damage.span + 1:,} past its end"
     else:
         what = f"{elements} between the rows of {tensor} changed"
-    message = f"On the GPU {what} ({outcome.case.name}). That memory is not the kernel's to write."
+    message = f"On the GPU {what} ({described(outcome.case)}). That memory is not the kernel's to write."
     return _failed(outcome, message, "Mask every store: only lanes that own an element may write.")
 
 

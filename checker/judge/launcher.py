@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from checker.judge import values_gate
+from checker.judge.factors import described
 from checker.judge.gpu_gate import NOT_RUN
 from checker.judge.launches import Prepared, bind, cases_of, prepare, prepare_all, with_finite_poison
 from checker.judge.outcome import Candidate, Failure, Outcome, judged
@@ -181,7 +182,7 @@ class LauncherCheck:
         for outcome in self.outcomes:
             for seen in self.evidence(outcome):
                 return GateResult(
-                    *("memory", "failed", f"{seen.what} It happens with {outcome.case.name}.", seen.line),
+                    *("memory", "failed", f"{seen.what} It happens with {described(outcome.case)}.", seen.line),
                     detail=launches_in_words(outcome),
                     advice=seen.advice,
                     case=outcome.case,
@@ -197,14 +198,14 @@ class LauncherCheck:
         for outcome in self.outcomes:
             n, most = self.chosen(outcome), self.launcher.most(outcome.case)
             if n > most:
-                message = f"{choice} is {n}, and more than {most} make no sense ({outcome.case.name})."
+                message = f"{choice} is {n}, and more than {most} make no sense ({described(outcome.case)})."
                 detail = launches_in_words(outcome)
                 return GateResult(
                     "traffic", "failed", message, detail=detail, advice=self.launcher.too_many, case=outcome.case
                 )
             chosen.append(f"{n}")
         ends = (self.outcomes[0], max(self.outcomes, key=self.chosen))
-        words = "; ".join(f"with {outcome.case.name} it launched {in_words(outcome)}" for outcome in ends)
+        words = "; ".join(f"with {described(outcome.case)} it launched {in_words(outcome)}" for outcome in ends)
         return GateResult("traffic", "passed", f"{words[0].upper()}{words[1:]}.")
 
     def chosen(self, outcome: Outcome) -> int:
@@ -287,7 +288,7 @@ class LauncherCheck:
             return replace(result, gate="gpu", message=f"{WAYS[way]}: {result.message}", advice=advice)
         damaged = next((outcome for outcome in outcomes if outcome.damage), None)
         if damaged is not None:
-            message = f"{WAYS[way_of(damaged)]}, {damaged.damage[0].tensor} changed ({damaged.case.name})."
+            message = f"{WAYS[way_of(damaged)]}, {damaged.damage[0].tensor} changed ({described(damaged.case)})."
             return GateResult("gpu", "failed", message, case=damaged.case)
         message = f"Right in {count(len(plain), 'case')}, {len(large)} of them large; also when a CUDA graph replays it, and through torch.compile."
         return GateResult("gpu", "passed", message)
@@ -303,14 +304,14 @@ class LauncherCheck:
         for (case, share), result in zip(medals, results, strict=False):
             timings = dict(result.called.timings) if result.called is not None else {}
             if not {"yours", "copy"} <= timings.keys():
-                words.append(f"{case.name} could not be timed: {result.message}")
+                words.append(f"{described(case)} could not be timed: {result.message}")
                 continue
             copy = timings.pop("copy").median
             rates = [
                 f"{name} {t.median * 1e6:.0f} µs, {copy / t.median:.2f} of a copy's rate" for name, t in timings.items()
             ]
             won = copy / timings["yours"].median >= share
-            words.append(f"{case.name}: {'; '.join(rates)}. {'A medal' if won else f'A medal needs {share:.2f}'}")
+            words.append(f"{described(case)}: {'; '.join(rates)}. {'A medal' if won else f'A medal needs {share:.2f}'}")
         return GateResult("speed", "passed", "\n".join(f"{one}." for one in words))
 
 

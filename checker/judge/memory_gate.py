@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from checker.judge.factors import described
 from checker.judge.finding_words import in_words, sentences
 from checker.judge.loads import followed_entry
 from checker.judge.outcome import Candidate, Failure, Outcome
@@ -80,7 +81,7 @@ def failed(candidate: Candidate, failure: Failure) -> GateResult:
     return GateResult(
         GATE,
         "failed",
-        " ".join(filter(None, (f"{words.what} ({failing.case.name}).", words.why, many, failure.experiment))),
+        " ".join(filter(None, (f"{words.what} ({described(failing.case)}).", words.why, many, failure.experiment))),
         line=findings[0].line,
         detail="\n".join(sentence for sentence in sentences(findings, source, failing.trace) if sentence != str(words)),
         advice=followed_entry(puzzle, failing, findings[0], source) or words.advice,

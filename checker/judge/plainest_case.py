@@ -159,9 +159,10 @@ def _off(case: Case) -> dict[str, Scalar]:
 
 
 def _columns(puzzle: Puzzle, case: Case) -> str:
-    """The size that a row of the puzzle has: the last that may be any number."""
+    """The size that a row of the puzzle has: the last that may be any number, of those that tiles cut, if any."""
     free = [name for name in case.sizes if not puzzle.domain.sizes.get(name)]
-    return (free or list(case.sizes))[-1]
+    tiled = [name for name in free if factors.tile_of(name, case.meta)]
+    return (tiled or free or list(case.sizes))[-1]
 
 
 def smallest_from(puzzle: Puzzle, name: str, size: int) -> int:

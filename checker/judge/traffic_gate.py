@@ -95,7 +95,7 @@ def failed(candidate: Candidate, failure: Failure) -> GateResult:
         if verb == "loaded"
         else "Store each result once, when it is final."
     )
-    message = f"{_excess(failing, name, verb, moved, allowed)}{where} ({failing.case.name}: {moved:,} bytes, allowed {allowed:,})."
+    message = f"{_excess(failing, name, verb, moved, allowed)}{where} ({factors.described(failing.case)}: {moved:,} bytes, allowed {allowed:,})."
     return GateResult(
         GATE,
         "failed",

@@ -10,8 +10,9 @@ from functools import cached_property
 
 import numpy as np
 
-from checker.judge.comparison import inputs_of
+from checker.judge.factors import described
 from checker.judge.finding_words import CHECK_STRIDES, in_words, sentences
+from checker.judge.inputs import with_inputs
 from checker.judge.loads import followed_entry, nan_loaded
 from checker.judge.outcome import Candidate, Failure, Outcome
 from checker.judge.phrases import at_line, element, number
@@ -61,8 +62,7 @@ def failed(candidate: Candidate, failure: Failure) -> GateResult:
     if failing.comparison is None:
         return unfinished(GATE, source, failing)
     assert failing.comparison.mismatch is not None
-    inputs = inputs_of(candidate.puzzle, failing.prepared, failing.comparison.mismatch)
-    mismatch = replace(_located(failing.comparison.mismatch, trace), inputs=inputs)
+    mismatch = with_inputs(candidate.puzzle, failing.prepared, _located(failing.comparison.mismatch, trace))
     findings = trace.findings if trace else []
     early = _early_read(mismatch, findings, trace)
     loaded = any(candidate.puzzle.budget(case)[mismatch.output].loaded for case in candidate.puzzle.cases)
@@ -88,7 +88,9 @@ def unfinished(gate: Gate, source: KernelSource, outcome: Outcome) -> GateResult
     reason = result.message.rstrip(".")
     if reason and result.status == "timeout":
         start, reason = reason, ""
-    message = f"{start}{at_line(source, result.line)} ({outcome.case.name}). {reason}{'.' if reason else ''}".rstrip()
+    message = (
+        f"{start}{at_line(source, result.line)} ({described(outcome.case)}). {reason}{'.' if reason else ''}".rstrip()
+    )
     if result.status == "timeout":
         message = f"{message} {_loop_around(source, result.line)}".rstrip()
     return GateResult(gate, result.status, message, result.line, result.detail, advice, outcome.case)
@@ -190,7 +192,7 @@ class _Explanation:
         many = f" in this case, and {bad} of {len(outcomes)} cases fail" if len(outcomes) > 1 else ""
         are = "is" if mismatch.wrong == 1 else "are"
         parts = [
-            f"{element(mismatch.output, mismatch.first)} is {got}, but should be {expected} ({mismatch.case.name}).",
+            f"{element(mismatch.output, mismatch.first)} is {got}, but should be {expected} ({described(mismatch.case)}).",
             f"{mismatch.wrong:,} of {count(mismatch.total, 'element')} {are} wrong{many}.",
             self._writer(),
             self._reason(),
@@ -254,22 +256,11 @@ class _Explanation:
 
     def _by_hand(self) -> str:
         """What to work out by hand, if the card shows every number that takes."""
-        inputs, name = self.mismatch.inputs, element(self.mismatch.output, self.mismatch.first)
-        tensors = self.failure.outcome.prepared.tensors
-        given = {tensor for tensor in tensors if tensor not in self.failure.outcome.prepared.expected}
-        drawn = self.puzzle.film.diagram.tensors
-        axes = {name: drawn[name].axes if name in drawn else () for name in (self.mismatch.output, *tensors)}
-        # of another matrix with the output's columns, as of v beside o, one column is enough
-        ours = axes[self.mismatch.output]
-        whole = all(
-            len(one.columns) == tensors[one.tensor].shape[-1]
-            or (set(axes[one.tensor]) != set(ours) and axes[one.tensor][-1:] == ours[-1:])
-            for one in inputs
-        )
-        if not inputs or given != {one.tensor for one in inputs} or not whole:
+        if not self.mismatch.by_hand:
             return ""
-        numbers = join(short(one.tensor) for one in inputs)
-        return f"Work out {name} by hand from the numbers of {numbers} below, line by line as your program does."
+        name = element(self.mismatch.output, self.mismatch.first)
+        numbers = join(short(one.tensor) for one in self.mismatch.inputs)
+        return f"Work out {name} by hand from the numbers of {numbers} below. Where does your program first do something else?"
 
 
 def _distinct(got: float, expected: float) -> tuple[str, str]:

@@ -43,13 +43,16 @@ class GateWarning:
 class Input:
     """The numbers of an input tensor that belong to the first wrong element: `values` [rows, columns] of float64.
 
-    `rows` and `columns` are their indices in the tensor's last two dimensions; a vector is one row.
+    `rows` and `columns` are their indices in the tensor's last two dimensions, and `lead` those in the dimensions before; a vector is
+    one row. `beside`: rows and columns are those of the output, too.
     """
 
     tensor: str
     rows: tuple[int, ...]
     columns: tuple[int, ...]
     values: np.ndarray
+    lead: tuple[int, ...] = ()
+    beside: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,8 @@ class Mismatch:
     - `window` has the index ranges around it that `expected` (rounded to the output's dtype) and `got` show.
     - `error` is |got - expected| over what the tolerance allows, for the whole output: wrong above 1, inf if not finite.
     - `writer` is the program that stored `first`, or None; `writers` has the program that stored each element, or -1.
-    - `inputs` are those that are few enough to look at.
+    - `inputs` are the numbers that `first` is made from, if they are few enough to look at. `by_hand`: all of them are there, and few
+      enough to work it out.
     """
 
     case: Case
@@ -77,6 +81,7 @@ class Mismatch:
     writers: np.ndarray | None
     line: int | None
     inputs: tuple[Input, ...] = ()
+    by_hand: bool = False
 
     @property
     def first_values(self) -> tuple[float, float]:

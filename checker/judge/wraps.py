@@ -121,7 +121,7 @@ class Huge:
         ]
         strides = {number for name, number in numbers.items() if name.startswith("stride")}
         apart = "".join(f", and strides of {number:,}" for number in strides)
-        return f"Followed for {', '.join(sizes)}{apart}, from a launch of {self.near.case.name}."
+        return f"Followed for {', '.join(sizes)}{apart}, from a launch of {factors.described(self.near.case)}."
 
 
 def diagnosis(candidate: Candidate, result: GateResult) -> Diagnosis:

@@ -16,6 +16,7 @@ from checker.course import PUZZLES
 from checker.films.flaws import Flaws, WrongOutput
 from checker.films.page import card_film, film_document, film_html
 from checker.judge.comparison import error_against
+from checker.judge.factors import described
 from checker.judge.launches import Prepared, prepare
 from checker.judge.phrases import stopped
 from checker.judge.runner import Runner, RunResult
@@ -183,7 +184,7 @@ def film_at(
         raise UsageError(
             f"This film would have {len(result.trace.events):,} steps, but the limit is {MOST_EVENTS:,}. Choose smaller sizes."
         )
-    title = f"{puzzle.title}: {case.name}"
+    title = f"{puzzle.title}: {described(case)}"
     # inputs from before the launch, outputs from after it
     values = {name: result.tensors[name] if name in puzzle.outputs else tensor for name, tensor in tensors.items()}
     flaws = _flaws(puzzle, case, prepared, result.tensors, verdict)

@@ -6,6 +6,7 @@ from functools import partial
 
 from markupsafe import Markup
 
+from checker.judge.inputs import WIDE
 from checker.judge.verdict import Mismatch, Verdict
 from checker.view import card_content as content
 from checker.view.code import highlight
@@ -25,7 +26,7 @@ def card_html(verdict: Verdict) -> str:
         prose=prose,
         highlighted=_highlighted,
         window=partial(content.window, most=7),
-        shown_input=partial(content.shown_input, most=7),
+        input_tables=partial(content.input_tables, most=WIDE),
         grid=content.Grid,
         error_map=_error_map,
     )

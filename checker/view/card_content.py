@@ -10,8 +10,7 @@ import numpy as np
 
 from checker.course import PUZZLES, after
 from checker.course.launchers import JUDGED
-from checker.judge.factors import FLAGS
-from checker.judge.verdict import Diagnosis, GateResult, Input, Mismatch, Status, Unreached, Verdict
+from checker.judge.verdict import Diagnosis, GateResult, Mismatch, Status, Unreached, Verdict
 from checker.phrases import count, short
 from checker.puzzle import Case, Gate
 from checker.submission.notebook import shell
@@ -237,8 +236,6 @@ def _lead(verdict: Verdict) -> str:
 def _failure(verdict: Verdict, gate: GateResult) -> Iterator[Part]:
     if gate.message:
         yield Paragraph(gate.message, "message")
-    if gate.case is not None and (flags := _flags(gate.case)):
-        yield Paragraph(flags, "aside")
     line = gate.line or (gate.mismatch.line if gate.mismatch else None)
     diagnosis = verdict.diagnosis
     cause = diagnosis.line if diagnosis is not None else None
@@ -266,12 +263,6 @@ def _failure(verdict: Verdict, gate: GateResult) -> Iterator[Part]:
     yield from _traffic(gate)
     if gate.detail.strip() and not gate.findings:
         yield Detail("Triton’s own words" if gate.gate == "compile" else "The details", gate.detail.strip())
-
-
-def _flags(case: Case) -> str:
-    """``RAGGED = 3: with keys padded to a length for each batch.`` Empty if every flag of the case is off, or says itself what it is."""
-    shown = [f"{name} = {value}: {FLAGS[name][0]}" for name, value in case.flags.items() if value and name in FLAGS]
-    return f"{'; '.join(shown)}." if shown else ""
 
 
 def failing_case(verdict: Verdict) -> Case | None:
@@ -413,15 +404,21 @@ def window(mismatch: Mismatch, most: int) -> Window:
     )
 
 
-def shown_input(one: Input, view: Window, most: int) -> Grid:
-    """An input as text. What it shares with the output's window is cut as the window is, so that columns lie below one another."""
-    rows, columns = (
-        list(indices) if len(indices) <= most else [i for i in indices if i in inside] or list(indices)[:most]
-        for indices, inside in ((one.rows, view.rows), (one.columns, view.cols))
-    )
-    values = one.values[[one.rows.index(r) for r in rows]][:, [one.columns.index(c) for c in columns]]
-    width = 11 if np.array_equal(values, np.floor(values)) else 8  # whole numbers, such as indices, in full
-    return Grid(short(one.tensor), rows, columns, [[number(float(v), width) for v in row] for row in values])
+def input_tables(mismatch: Mismatch, view: Window, most: int) -> Iterator[Grid]:
+    """The inputs as text, in tables of at most `most` columns.
+
+    A wider one is cut up if the element is to be worked out by hand. Otherwise it has the window's columns, or is left out.
+    """
+    for one in mismatch.inputs:
+        columns = list(one.columns)
+        if len(columns) > most and not mismatch.by_hand:
+            columns = [c for c in columns if c in view.cols] if one.beside else []
+        for start in range(0, len(columns), most):
+            part = columns[start : start + most]
+            values = one.values[:, [one.columns.index(c) for c in part]]
+            width = 11 if np.array_equal(values, np.floor(values)) else 8  # whole numbers, such as indices, in full
+            cells = [[number(float(v), width) for v in row] for row in values]
+            yield Grid(short(one.tensor), list(one.rows), part, cells, one.lead)
 
 
 class Grid(NamedTuple):
@@ -431,6 +428,8 @@ class Grid(NamedTuple):
     rows: list[int]
     cols: list[int]
     cells: list[list[str]]
+    lead: tuple[int, ...] = ()
+    """Its indices in the tensor's dimensions before those."""
 
 
 def _around(at: int, extent: int, most: int) -> list[int]:

@@ -82,8 +82,7 @@ def _source_line(line: content.SourceLine) -> Text:
 
 def _comparison(mismatch: Mismatch) -> Iterator[RenderableType]:
     view = content.window(mismatch, most=5)
-    for given in mismatch.inputs:
-        yield _grid(content.shown_input(given, view, most=5))
+    yield from map(_grid, content.input_tables(mismatch, view, most=5))
     for name, cells in (("expected", view.expected), ("got", view.got)):
         wrong = view.wrong if name == "got" else None
         yield _grid(content.Grid(name, view.rows, view.cols, cells), view.first, wrong)

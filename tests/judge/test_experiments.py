@@ -43,7 +43,7 @@ EXPERIMENTS = {
     "more queries than keys": (
         ("flash_attention", STORED, f"{STORED.replace(', mask', '')} + tl.where(N_Q > N_KV, 1.0, 0.0), mask"),
         {"sizes": {"N_Q": 32, "N_KV": 16, "D": 16}, "meta": {"BLOCK_M": 16, "BLOCK_N": 16}},
-        "It fails with more queries (N_Q) than keys (N_KV); with as many (N_Q = N_KV = 16) it is right.",
+        "It fails with more queries (N_Q) than keys (N_KV); with as many queries as keys (N_Q = N_KV = 16) it is right.",
     ),
     "tiles": (
         ("flash_attention", STORED, f"{STORED.replace(', mask', '')} + (BLOCK_M != BLOCK_N), mask"),

@@ -7,6 +7,8 @@ from dataclasses import replace
 import pytest
 
 from checker.course import PUZZLES
+from checker.course.launchers import JUDGED
+from checker.judge.factors import described
 from checker.judge.finding_words import in_words
 from checker.misconceptions import quick
 from tests.judge.helpers import changed, judge, solution
@@ -18,6 +20,15 @@ def failure(source, runner):
     verdict = judge(PUZZLES[source.puzzle], source, runner, diagnose=False)
     assert verdict.failure is not None
     return verdict.failure
+
+
+def test_no_case_is_described_in_the_checkers_own_words():
+    for puzzle in JUDGED.values():
+        for case in puzzle.cases:
+            words = described(case)
+            own = [name for name in case.flags if name not in puzzle.parameters and name in words.split()]
+            assert not own, (puzzle.name, words)
+            assert f"the {case.layout} layout" not in words, (puzzle.name, words)
 
 
 def test_two_lanes_of_one_program_are_not_two_programs(runner):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from checker.judge.factors import FLAGS
 from checker.judge.verdict import Verdict
 from checker.live.in_process import InProcess
 from checker.misconceptions import solution
@@ -23,19 +22,21 @@ def problem(puzzle: Puzzle, source: KernelSource, verdict: Verdict, runner: InPr
     failure, diagnosis = verdict.failure, verdict.diagnosis
     if failure is None:
         return ""  # a second mistake may undo the first
-    advice = failure.advice
+    advice, text = failure.advice, " ".join(words(verdict))
     if not advice and not (diagnosis is not None and diagnosis.try_):
         return "nothing to do"
     loads_output = any(puzzle.budget(case)[name].loaded for case in puzzle.cases for name in puzzle.outputs)
     if loads_output and "in a variable of the program" in advice:
         return "keep in a variable what the puzzle keeps in memory"
-    if "by hand" in advice and not (failure.mismatch and failure.mismatch.inputs):
+    if "by hand" in advice and not (failure.mismatch and failure.mismatch.by_hand):
         return "by hand, but without the numbers"
     if "tl.zeros" in advice:
         return "zeros, where a maximum starts at -inf"
     if failure.case is not None and failure.mismatch is not None and failure.mismatch.case != failure.case:
         return "the numbers are of another case"
-    if unknown := unknown_names(puzzle, source, " ".join(words(verdict))):
+    if flags := [name for name in puzzle.cases[0].flags if name not in puzzle.parameters and name in text.split()]:
+        return f"flags of the checker: {', '.join(flags)}"
+    if unknown := unknown_names(puzzle, source, text):
         return f"names that neither the kernel nor the puzzle has: {', '.join(sorted(unknown))}"
     case = failing_case(verdict)
     if case is None:
@@ -63,5 +64,4 @@ def unknown_names(puzzle: Puzzle, source: KernelSource, text: str) -> set[str]:
     """The names of variables in a text that the learner can look up neither in the kernel nor in the puzzle's page and stub."""
     known = set(re.findall(r"\w+", " ".join((source.source, solution(puzzle.name), puzzle.statement))))
     short = {name.removesuffix("_ptr") for name in puzzle.parameters}
-    explained = {name for name, (on, _) in FLAGS.items() if on in text}
-    return set(NAME.findall(text)) - known - short - explained - OF_TRITON
+    return set(NAME.findall(text)) - known - short - OF_TRITON

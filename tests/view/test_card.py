@@ -195,10 +195,3 @@ def test_a_card_offers_no_film_of_a_launch_too_large_to_make() -> None:
         (verdicts.stopped(wrapped), False),
     ):
         assert ("Film it" in {getattr(part, "label", "") for part in card_of(verdict).parts}) is offered
-
-
-def test_a_card_says_what_the_flags_in_a_case_s_name_mean() -> None:
-    case = replace(verdicts.CASE, flags={"RAGGED": 3, "SINKS": 0, "IS_CAUSAL": True})
-    gate = GateResult("values", "failed", f"Wrong ({case.name}).", case=case)
-    said = [part.text for part in card_of(verdicts.stopped(gate)).parts if getattr(part, "role", "") == "aside"]
-    assert said == ["RAGGED = 3: with keys padded to a length for each batch."]
