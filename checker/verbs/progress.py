@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from checker import workspace
-from checker.course import LADDER, PUZZLES
+from checker.course import PUZZLES
+from checker.course.launchers import JUDGED
 from checker.misconceptions import bank
 from checker.puzzle import Puzzle
 from checker.verbs import progress_file, second_try
@@ -20,7 +21,7 @@ MOST_QUESTIONS = 3
 
 @dataclass(frozen=True)
 class ProgressSummary:
-    """How far a learner has come; `next` is the first puzzle of the ladder that they have not passed."""
+    """How far a learner has come; `next` is the first puzzle that they have not passed."""
 
     passed: int
     total: int
@@ -32,19 +33,19 @@ class ProgressSummary:
 
 
 def progress() -> ProgressSummary:
-    """Show the record of every puzzle of the ladder."""
+    """Show the record of every puzzle."""
     space = workspace.find()
     saved = progress_file.load(space)
-    passed = [puzzle for puzzle in LADDER if saved.of(puzzle.name).passed]
-    ahead = next((puzzle for puzzle in LADDER if puzzle not in passed), None)
-    points, total = sum(p.points for p in passed), sum(p.points for p in LADDER)
-    title = f"{len(passed)} of {len(LADDER)} puzzles passed, {points} of {total} points"
-    closing = (
-        f"Next: {ahead.title}, in `notebooks/{ahead.notebook}.ipynb` or `puzzles/{ahead.name}.py`."
-        if ahead is not None
-        else "You have solved every puzzle."
-    )
-    rows = [_row(puzzle, saved.of(puzzle.name)) for puzzle in LADDER]
+    puzzles = tuple(JUDGED.values())
+    passed = [puzzle for puzzle in puzzles if saved.of(puzzle.name).passed]
+    ahead = next((puzzle for puzzle in puzzles if puzzle not in passed), None)
+    points, total = sum(p.points for p in passed), sum(p.points for p in puzzles)
+    title = f"{len(passed)} of {len(puzzles)} puzzles passed, {points} of {total} points"
+    closing = "You have solved every puzzle."
+    if ahead is not None:
+        or_file = f" or `puzzles/{ahead.name}.py`" if ahead.launcher is None else ""
+        closing = f"Next: {ahead.title}, in `notebooks/{ahead.notebook}.ipynb`{or_file}."
+    rows = [_row(puzzle, saved.of(puzzle.name)) for puzzle in puzzles]
     mistakes = _mistakes(saved)
     again = [f"{question} (`{notebook}`)" for question, notebook in second_try.due(saved)[:MOST_QUESTIONS]]
     lists = [("Mistakes the checker recognised", mistakes)] if mistakes else []
@@ -55,7 +56,7 @@ def progress() -> ProgressSummary:
     predicted = [f"Predictions: {right} of {len(predictions)} right at the first try."] if predictions else []
     footer = (*predicted, closing, f"Saved in {space.ours}")
     Panel(title, saved.messages, HEADS, rows, footer=footer, lists=lists).show()
-    return display.shown(ProgressSummary(len(passed), len(LADDER), points, ahead.name if ahead else None))
+    return display.shown(ProgressSummary(len(passed), len(puzzles), points, ahead.name if ahead else None))
 
 
 def _mistakes(saved: Progress) -> list[str]:

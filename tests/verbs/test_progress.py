@@ -14,7 +14,7 @@ import pytest
 
 import checker
 from checker import workspace
-from checker.course import LADDER
+from checker.course.launchers import JUDGED
 from checker.judge.verdict import Diagnosis, GateResult, Status, Verdict
 from checker.simulator.trace import Traffic as Moved
 from checker.verbs import progress_file
@@ -84,6 +84,15 @@ def test_mistakes_are_counted_and_shown_as_assumptions(space: Workspace, shown: 
         progress_file.record(space, recognised, KERNEL)
     assert progress_file.load(space).of("row_softmax").mistakes == {"zero_in_masked_lanes": 2}
     assert "row_softmax (2 times): you may have assumed that a lane past the end of the row should hold 0" in shown()
+
+
+def test_the_last_step_of_decoding_is_counted_in_its_place(space: Workspace, shown: Callable[[], str]) -> None:
+    for name in list(JUDGED)[: list(JUDGED).index("paged_decode")]:
+        progress_file.update(space, name, lambda record: replace(record, first_passed="2026-01-01", status="passed"))
+    title = JUDGED["paged_decode"].title
+    assert f"Next: {title}, in notebooks/10_merge_and_pages.ipynb. Saved" in shown()
+    progress_file.update(space, "paged_decode", lambda record: replace(record, first_passed="2026-01-01"))
+    assert f"Next: {title}" not in shown()
 
 
 def test_several_processes_merge_and_lose_no_attempt(space: Workspace) -> None:
@@ -187,7 +196,7 @@ def test_the_table_fits_into_a_narrow_notebook(
     space: Workspace, shown: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A window of 1000 pixels leaves about 70 characters beside the list of files."""
-    for puzzle in LADDER:
+    for puzzle in JUDGED.values():
         progress_file.update(
             space,
             puzzle.name,
