@@ -244,6 +244,14 @@ class Remark:
 
 
 @dataclass(frozen=True)
+class Used:
+    """A kernel that a launcher launches: its puzzle, and how those sizes that are no parameters follow from the launcher's."""
+
+    puzzle: Puzzle
+    sizes: Mapping[str, Callable[[Mapping[str, int]], int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Launcher:
     """The Python function around kernels, where a puzzle asks for no kernel: it allocates, launches them and returns the output.
 
@@ -252,10 +260,10 @@ class Launcher:
     """
 
     steps: int
-    grids: Mapping[str, Callable[[Mapping[str, int]], tuple[int, ...]]]
-    """The kernels that it launches, and the grid of each, from the sizes of a case and the numbers of the launch."""
-    types: Mapping[str, str]
-    """The types of kernels' parameters that do not follow from those of the inputs."""
+    kernels: tuple[Used, ...]
+    shapes: Sequence[Case]
+    """Cases whose launches are only looked at, so that sizes may be large: what each kernel may assume has to hold. The flag
+    MULTIPROCESSORS counts those of the GPU."""
     choice: str
     """The number that it has to choose, and to pass to every kernel: ``SPLITS``."""
     most: Callable[[Case], int]

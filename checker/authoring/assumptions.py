@@ -14,8 +14,8 @@ from checker.puzzle import LARGEST_SIZE, Case, Domain, Tensors
 def assumptions(domain: Domain) -> tuple[str, ...]:
     """The domain in five lines, each with its topic: sizes, tiles, values, memory, accuracy."""
     free = join(name for name, choices in domain.sizes.items() if not choices)
-    sizes = [f"{free} may be any number from 1 to 2³¹ - 2²⁰"] if free else []
-    sizes += [f"{name} is {_either(choices)}" for name, choices in domain.sizes.items() if choices]
+    sizes = [f"{free} may be {size_in_words(())}"] if free else []
+    sizes += [f"{name} is {size_in_words(choices)}" for name, choices in domain.sizes.items() if choices]
     tiles = join(f"{name} ≥ {least}" for name, least in domain.tiles.items())
     return (
         f"Sizes: {'; '.join([*sizes, *domain.related])}.",
@@ -26,7 +26,10 @@ def assumptions(domain: Domain) -> tuple[str, ...]:
     )
 
 
-def _either(choices: tuple[int, ...]) -> str:
+def size_in_words(choices: tuple[int, ...]) -> str:
+    """The values that a size may have."""
+    if not choices:
+        return "any number from 1 to 2³¹ - 2²⁰"
     *others, last = map(str, sorted(choices))
     return f"{', '.join(others)} or {last}" if others else last
 

@@ -26,8 +26,8 @@ NOWHERE = (2**31 - 1, -1, 2**30, -(2**31))
 
 
 def max_pages(case: Case) -> int:
-    """Entries of the table for each text: two more than the longest needs."""
-    return cdiv(case.sizes["N_KV"], case.sizes["PAGE"]) + 2
+    """Entries of the table for each text: where the case does not say, two more than the longest needs."""
+    return case.sizes.get("MAX_PAGES") or cdiv(case.sizes["N_KV"], case.sizes["PAGE"]) + 2
 
 
 def pages_in_cache(case: Case, lengths: list[int]) -> int:

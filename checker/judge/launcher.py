@@ -16,9 +16,10 @@ from checker.judge.factors import described
 from checker.judge.gpu_gate import NOT_RUN
 from checker.judge.launches import Prepared, bind, cases_of, prepare, prepare_all, with_finite_poison
 from checker.judge.outcome import Candidate, Failure, Outcome, judged
+from checker.judge.promises import Promises
 from checker.judge.runner import CallReport, Launched, Noticed, RunResult
 from checker.judge.verdict import GateResult, Mismatch
-from checker.phrases import count, join, short
+from checker.phrases import count, join
 from checker.puzzle import Case, Launcher, Puzzle
 from checker.submission import rules
 from checker.submission.kernel import KernelSource, Piece
@@ -44,7 +45,7 @@ def complete(launcher: Launcher, source: KernelSource) -> KernelSource:
     """The module that a job runs: also the course's own kernel for each that the text does not define, and what the job calls."""
     defined = {node.name for node in ast.parse(source.source).body if isinstance(node, ast.FunctionDef)}
     lines, pieces = source.source.split("\n"), list(source.pieces)
-    for kernel in launcher.grids:
+    for kernel in (used.puzzle.kernel for used in launcher.kernels):
         if kernel not in defined:
             name = f"solutions/{kernel.removesuffix('_kernel')}.py"
             text = (COURSE / name).read_text("utf-8").split("\n")
@@ -187,11 +188,40 @@ class LauncherCheck:
                     advice=seen.advice,
                     case=outcome.case,
                 )
+        for case, result in self.looked():
+            wrong = self.stopped(result) or next(self.of_launches(case, result.called or CallReport()), None)
+            if wrong is not None:
+                what = " ".join(filter(None, (wrong.what, f"That is with {case.name}.", self.so_far(wrong.names))))
+                return GateResult("memory", "failed", what, wrong.line, advice=wrong.advice, case=case)
         message = (
-            "It launches each kernel for the whole grid, leaves its inputs as they are, returns new memory, and asks for no number that "
-            "lies on the GPU."
+            "It leaves its inputs as they are, returns new memory, and asks for no number that lies on the GPU. Its launches keep what the "
+            f"kernels may assume, also in {len(self.launcher.shapes)} calls of other shapes, in which they were only looked at."
         )
         return GateResult("memory", "passed", message)
+
+    def looked(self) -> Iterator[tuple[Case, RunResult]]:
+        """What each of the launcher's `shapes` would launch."""
+        calls = [
+            replace(
+                bind(self.puzzle, case, self.puzzle.make(case), None),
+                options={"cores": int(case.flags["MULTIPROCESSORS"])},
+            )
+            for case in self.launcher.shapes
+        ]
+        results = self.candidate.runner.call(self.candidate.source, calls, on_gpu=False)
+        return zip(self.launcher.shapes, map(self.in_own_lines, results), strict=False)
+
+    def so_far(self, names: Sequence[str]) -> str:
+        """What these numbers were in the calls that were simulated, all of them right."""
+        passed = [one.numbers for outcome in self.outcomes for one in launches_of(outcome)]
+        ranges = {name: sorted({numbers[name] for numbers in passed if name in numbers}) for name in names}
+        words = [f"{name} was {' to '.join(map(str, dict.fromkeys((r[0], r[-1]))))}" for name, r in ranges.items() if r]
+        return f"In the calls that were simulated {join(words)}, so they were right by luck." if words else ""
+
+    def stopped(self, result: RunResult) -> Noticed | None:
+        if result.status == "passed":
+            return None
+        return Noticed(result.message.replace("The kernel", "Your function"), "", result.line)
 
     def choice_gate(self) -> GateResult:
         choice, chosen = self.launcher.choice, list[str]()
@@ -241,15 +271,18 @@ class LauncherCheck:
     def of_calls(self, outcome: Outcome) -> Iterator[Noticed]:
         """What is wrong with the launches of a case, and with what its calls returned."""
         called = outcome.result.called or CallReport()
-        for launches in called.launches:
-            yield from self.of_launches(outcome.case, launches)
-        if called.shared:
+        yield from self.of_launches(outcome.case, called)
+        if len(set(called.returned)) < len(called.returned):
             what = "Two calls returned the same memory, so the second token's output replaced the first's."
             yield Noticed(what, "Allocate the output in each call. PyTorch's allocator makes that cheap.")
 
-    def of_launches(self, case: Case, launches: Sequence[Launched]) -> Iterator[Noticed]:
-        choice, grids = self.launcher.choice, self.launcher.grids
-        for kernel in grids:
+    def of_launches(self, case: Case, called: CallReport) -> Iterator[Noticed]:
+        for launches, returned in zip(called.launches, called.returned, strict=False):
+            yield from self.of_step(case, launches, returned)
+
+    def of_step(self, case: Case, launches: Sequence[Launched], returned: int) -> Iterator[Noticed]:
+        choice, kernels = self.launcher.choice, {used.puzzle.kernel: used for used in self.launcher.kernels}
+        for kernel in kernels:
             if not any(one.kernel == kernel for one in launches):
                 advice = "It is a launcher: the kernels are to compute the output, and nothing else. Launch both, one after the other."
                 yield Noticed(f"No launch of {kernel} was seen.", advice)
@@ -258,19 +291,12 @@ class LauncherCheck:
             each = join(f"{value} in {kernel}" for kernel, value in values.items())
             advice = f"The scratch of {choice.lower()} that nobody wrote may hold anything. Pass one {choice} to each kernel."
             yield Noticed(f"{choice} is {each}.", advice)
-        for one in launches:
-            grid = grids.get(one.kernel)
-            try:
-                wanted = one.grid if grid is None else grid({**one.numbers, **case.sizes})
-            except KeyError:
-                continue
-            if (*one.grid, 1, 1)[:3] != (*wanted, 1, 1)[:3]:
-                what = f"The grid of {one.kernel} is {one.grid}, and has to be {wanted} here."
-                yield Noticed(what, "Its docstring says which program owns what. What nobody owns is never written.")
-            for name, declared in self.launcher.types.items():
-                if one.types.get(name, declared) != declared:
-                    what = f"{short(name)} is {one.types[name]} in {one.kernel}, which wants {declared}."
-                    yield Noticed(what, "The comments of its parameters give the types.")
+        known = [(kernels[one.kernel], one) for one in launches if one.kernel in kernels]
+        written = {
+            one.tensors[name].start for used, one in known for name in used.puzzle.outputs if name in one.tensors
+        }
+        for used, one in known:
+            yield from Promises(used, case, one, frozenset(written - {returned})).broken()
 
     # ------------------------------------------------------------------------------------------------------ on a GPU
 

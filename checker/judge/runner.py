@@ -22,36 +22,52 @@ from checker.submission.kernel import KernelSource
 
 
 @dataclass(frozen=True)
+class Passed:
+    """A tensor that a launch passed: its type and geometry, and the address where it starts."""
+
+    type: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    start: int
+
+
+@dataclass(frozen=True)
 class Launched:
-    """A launch that a function made: its kernel and grid, the whole numbers that it passed, and the types of the tensors."""
+    """A launch that a function made at a `line`: its kernel, whose `parameters` are named, its grid, and the whole numbers and tensors."""
 
     kernel: str
+    parameters: tuple[str, ...]
     grid: tuple[int, ...]
     numbers: Mapping[str, int]
-    types: Mapping[str, str]
+    tensors: Mapping[str, Passed]
+    line: int | None = None
 
 
 @dataclass(frozen=True)
 class Noticed:
-    """Something that went wrong in a kernel or around it, at a line of the source: what, and what to do about it."""
+    """Something that went wrong in a kernel or around it, at a line of the source: what, and what to do about it.
+
+    `names` are those of the launch's numbers that it is about.
+    """
 
     what: str
     advice: str
     line: int | None = None
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class CallReport:
     """What a function around kernels did, as the process says that ran it. Its outputs are compared elsewhere.
 
-    `launches` of each step; what was `noticed` in them; where it `read` a number of its inputs; whether several calls returned `shared`
-    memory; and how long a call took, by name.
+    `launches` of each step; what was `noticed` in them; where it `read` a number of its inputs; the address that each step `returned`;
+    and how long a call took, by name.
     """
 
     launches: tuple[tuple[Launched, ...], ...] = ()
     noticed: tuple[Noticed, ...] = ()
     read: Noticed | None = None
-    shared: bool = False
+    returned: tuple[int, ...] = ()
     timings: Mapping[str, Timing] = field(default_factory=dict)
 
 

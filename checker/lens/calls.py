@@ -13,14 +13,16 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
 
 from checker import gpu
-from checker.judge.runner import CallReport, Launched, Noticed
+from checker.judge.runner import CallReport, Launched, Noticed, Passed
 from checker.lens.launch import LaunchError, launch_of
+from checker.lens.pretend import on_gpu, pretending
 from checker.lens.session import Lens, using
 from checker.phrases import shape
 from checker.puzzle import Launch
@@ -40,16 +42,21 @@ class CallStopped(Exception):
 
 @dataclass
 class Recording(Lens):
-    """A lens that also keeps what was launched."""
+    """A lens that also keeps what `file` launched, or only does that: it `looks`."""
 
+    file: str = ""
+    looks: bool = False
     launched: list[Launched] = field(default_factory=list)
 
     def launch(self, kernel: Any, grid: Any, given: Sequence[Any], named: Mapping[str, Any]) -> None:
         launch = launch_of(kernel, grid, given, named, self.outputs)
-        numbers = {n: v for n, v in {**launch.arguments, **launch.meta}.items() if type(v) is int}
-        types = {n: _type(v) for n, v in launch.arguments.items() if isinstance(v, torch.Tensor)}
-        self.launched.append(Launched(kernel.fn.__name__, launch.grid, numbers, types))
-        super().launch(kernel, grid, given, named)
+        bound = {**launch.arguments, **launch.meta}
+        numbers = {n: int(v) for n, v in bound.items() if isinstance(v, Integral) and not isinstance(v, bool)}
+        tensors = {n: _passed(v) for n, v in bound.items() if isinstance(v, torch.Tensor)}
+        name = kernel.fn.__name__
+        self.launched.append(Launched(name, tuple(bound), launch.grid, numbers, tensors, _line(self.file)))
+        if not self.looks:
+            super().launch(kernel, grid, given, named)
 
 
 class HostReads(TorchFunctionMode):
@@ -100,8 +107,14 @@ class Caller:
         """Fill the outputs of `launch`, whose options say how. Raises CallStopped."""
         os.environ.setdefault("USER", "nobody")  # the compiler asks who it is, and a job cannot look that up
         torch._C._set_deterministic_algorithms(True, warn_only=True)  # torch.empty fills its memory with NaN then
-        if "on_gpu" not in launch.options:
-            return self._planned(launch) if "planned" in launch.options else self._simulated(launch)
+        if not launch.options:
+            return self._simulated(launch)
+        from torch import _prims  # noqa: F401  stand-ins for tensors and for a GPU need it first, and a worker imports it late
+
+        if "cores" in launch.options:
+            return self._looked(launch, launch.options["cores"])
+        if "planned" in launch.options:
+            return self._planned(launch)
         mirror = gpu.Mirror(launch)
         steps, outputs = _steps(launch, mirror.arguments), [mirror.arguments[name] for name in launch.outputs]
         if "timed" in launch.options:
@@ -126,7 +139,8 @@ class Caller:
         return torch.compile(call, backend="aot_eager", fullgraph=True)
 
     def _simulated(self, launch: Launch) -> CallReport:
-        steps, seen, results = _steps(launch, launch.arguments), Recording(quiet=True), list[torch.Tensor]()
+        steps, results = _steps(launch, launch.arguments), list[torch.Tensor]()
+        seen = Recording(quiet=True, file=self.file)
         reads, counts = list[Noticed](), [0]
         with using(seen):
             for inputs in steps:
@@ -142,12 +156,18 @@ class Caller:
                 Noticed(f"{p.heading} in {p.kernel}: {p.what}.", p.advice, p.line) for p in seen.report.findings
             ),
             read=next(iter(reads), None),
-            shared=len({result.data_ptr() for result in results}) < len(results),
+            returned=tuple(result.data_ptr() for result in results),
         )
+
+    def _looked(self, launch: Launch, cores: int) -> CallReport:
+        """The launches of the first step as if on a GPU with so many multiprocessors. None of them runs."""
+        seen = Recording(pretends=True, file=self.file, looks=True)
+        with pretending(cores), using(seen):
+            result = self._result(self.plain, [on_gpu(tensor) for tensor in _steps(launch, launch.arguments)[0]])
+        return CallReport(launches=(tuple(seen.launched),), returned=(result.data_ptr(),))
 
     def _planned(self, launch: Launch) -> CallReport:
         """With tensors without numbers, as `torch.compile` does to learn what an operator returns."""
-        import torch._prims  # noqa: F401  the rest needs it first, and a worker imports it late
         from torch._subclasses.fake_tensor import FakeTensorMode
 
         if self.function is self.plain:
@@ -223,6 +243,10 @@ class Caller:
 
 def _described(x: torch.Tensor) -> str:
     return f"{_type(x)} {shape(x.shape)} on {x.device.type}"
+
+
+def _passed(x: torch.Tensor) -> Passed:
+    return Passed(_type(x), tuple(x.shape), x.stride(), x.data_ptr())
 
 
 def _type(x: torch.Tensor) -> str:

@@ -50,9 +50,11 @@ _DRIVER_PROPERTIES = {
 
 
 @contextlib.contextmanager
-def pretending() -> Iterator[None]:
+def pretending(multiprocessors: int = 8) -> Iterator[None]:
     """Inside, programs that ask for a GPU run on the CPU."""
     with contextlib.ExitStack() as stack:
+        stack.enter_context(patch.dict(_PROPERTIES, multi_processor_count=multiprocessors))
+        stack.enter_context(patch.dict(_DRIVER_PROPERTIES, multiprocessor_count=multiprocessors))
         for place, replacements in (
             (torch.cuda, _cuda()),
             (torch.accelerator, _ACCELERATOR),
@@ -97,6 +99,13 @@ def _tensors(values: Any) -> Iterator[torch.Tensor]:
 
 _UNMARKED = [False]
 """Whether a tensor without a mark is on the GPU; the last one counts."""
+
+
+def on_gpu(tensor: torch.Tensor) -> torch.Tensor:
+    """The same memory, as a tensor that is on the GPU."""
+    tensor = tensor.view(tensor.shape)
+    tensor._on_gpu = True  # type: ignore[attr-defined]
+    return tensor
 
 
 def _is_on_gpu(tensor: Any) -> bool:

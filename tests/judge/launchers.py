@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -44,6 +45,9 @@ class WrongLauncher(NamedTuple):
 
 DECODE = "decode_attention_paged_kernel[(SPLITS, B * H_KV)]("
 MERGE = "merge_attention_splits_kernel[(B * H_Q,)](o_part, lse_part, o, lse, SPLITS, BLOCK_S=BLOCK_S, D=D)"
+COPIES = "q, block_table = q.contiguous(), block_table.to(torch.int32).contiguous()"
+FROM_COPIES_TO_OUTPUT = re.search(re.escape(COPIES) + r".*o, lse = torch.empty_like\(q\)", TEXT, re.DOTALL)[0]  # type: ignore[index]
+TILE = "BLOCK_S = max(8, triton.next_power_of_2(SPLITS))"
 SCRATCH = """\
 o_part = torch.empty(B, H_Q, SPLITS, D, dtype=torch.float32, device=q.device)
     lse_part = torch.empty(B, H_Q, SPLITS, dtype=torch.float32, device=q.device)
@@ -55,8 +59,8 @@ WRONG = (
         SCRATCH + DECODE,
         SCRATCH.replace("torch.empty(B", "torch.zeros(B") + DECODE.replace("SPLITS", "max(1, SPLITS // 2)"),
         "values",
-        "The grid of decode_attention_paged_kernel is (9, 1), and has to be (18, 1) here",
-        (1, 13),
+        "The grid of decode_attention_paged_kernel is (4, 8), and has to be (9, 8) here",
+        (1, 8),
     ),
     WrongLauncher(
         "The merge can have its own number of splits.",
@@ -67,11 +71,10 @@ WRONG = (
     ),
     WrongLauncher(
         "A tile of 16 holds all splits.",
-        "BLOCK_S = max(8, triton.next_power_of_2(SPLITS))",
+        TILE,
         "BLOCK_S = 16",
-        "values",
-        "a BLOCK_S of at least SPLITS",
-        (1, 13),
+        "memory",
+        "BLOCK_S is at least SPLITS",
     ),
     WrongLauncher(
         "The number of splits follows from the longest text.",
@@ -86,7 +89,7 @@ WRONG = (
         "o, lse = torch.empty(B, H_Q, D, device=q.device), ",
         "values",
         "It returned float32 2 × 4 × 16 on cpu. The output has the shape, the type and the device of q: float16",
-        (1, 9),
+        (1, 5),
     ),
     WrongLauncher(
         "There is a program for each text.",
@@ -99,24 +102,23 @@ WRONG = (
         "A block table has no gaps.",
         "q, block_table = q.contiguous(), block_table.to(torch.int32).contiguous()",
         "q, block_table = q.contiguous(), block_table.to(torch.int32)",
-        "values",
-        "The block table is part of a wider one here",
-        (1, 5),
+        "memory",
+        "and decode_attention_paged_kernel takes it for B × MAX_PAGES = ",
     ),
     WrongLauncher(
         "A block table is int32, whatever its type.",
         "block_table.to(torch.int32).contiguous()",
         "block_table.contiguous().view(torch.int32)",
         "values",
-        "The block table holds int64 here",
-        (1, 6),
+        "block_table is 2 × 10 with strides (10, 1), and decode_attention_paged_kernel takes it for B × MAX_PAGES = 2 × 5",
+        (1, 4),
     ),
     WrongLauncher(
         "q has no gaps.",
         "q, block_table = q.contiguous(), block_table.to(torch.int32).contiguous()",
         "block_table = block_table.to(torch.int32).contiguous()",
         "values",
-        "q is a view here",
+        "q is 2 × 4 × 16 with strides (128, 16, 1)",
         (1, 4),
     ),
     WrongLauncher(
@@ -171,16 +173,15 @@ WRONG = (
         "*v_cache.stride()",
         "*k_cache.stride()",
         "values",
-        "The caches have strides of their own here",
-        (1, 8),
+        "and decode_attention_paged_kernel takes it for N_PAGES × H_KV × PAGE × D = ",
+        (1, 4),
     ),
     WrongLauncher(
         "A text's keys lie in a tile of 16 rows.",
         "BLOCK_G=max(16, triton.next_power_of_2(H_Q // H_KV))",
         "BLOCK_G=16",
-        "values",
-        "More than 16 query heads share a key head here",
-        (1, 12),
+        "memory",
+        "BLOCK_G is 16, H_Q is 128 and H_KV is 1",
     ),
     WrongLauncher(
         "The parts can be as short as the output.",
@@ -188,7 +189,88 @@ WRONG = (
         "o_part = torch.empty(B, H_Q, SPLITS, D, dtype=q.dtype",
         "memory",
         "o_part is float16 in decode_attention_paged_kernel, which wants float32",
-        (1, 9),
+        (1, 5),
+    ),
+    WrongLauncher(
+        "There are never more than 32 splits.",
+        "o_part = torch.empty(B, H_Q, SPLITS, D, ",
+        "o_part = torch.empty(B, H_Q, 32, D, ",
+        "memory",
+        "numbers, and decode_attention_paged_kernel needs B × H_Q × SPLITS × D = ",
+    ),
+    WrongLauncher(
+        "A GPU has a multiprocessor for each key head.",
+        "SPLITS = max(1, min(3 * cores // (B * H_KV), triton.cdiv(MAX_PAGES * PAGE, 256)))",
+        "SPLITS = min(3 * cores // (B * H_KV), triton.cdiv(MAX_PAGES * PAGE, 256))",
+        "memory",
+        "SPLITS is 0 in decode_attention_paged_kernel, which may assume: SPLITS may be any number from 1",
+    ),
+    WrongLauncher(
+        "There are never more than 1024 queries.",
+        MERGE,
+        MERGE.replace("(B * H_Q,)", "(min(B * H_Q, 1024),)"),
+        "memory",
+        "The grid of merge_attention_splits_kernel is (1024,), and has to be (",
+    ),
+    WrongLauncher(
+        "A new tensor like q has no gaps.",
+        FROM_COPIES_TO_OUTPUT,
+        f"new = torch.empty_like(q)\n    {FROM_COPIES_TO_OUTPUT}".replace(
+            "o, lse = torch.empty_like(q)", "o, lse = new"
+        ),
+        "memory",
+        "and merge_attention_splits_kernel takes it for M × D = ",
     ),
 )
 """What is replaced by what, and what the card says then. `KEPT` is a dictionary above the function."""
+PARTS = "o_part = torch.empty(B, H_Q, SPLITS, D, dtype=torch.float32, device=q.device)"
+STATISTICS = "lse_part = torch.empty(B, H_Q, SPLITS, dtype=torch.float32, device=q.device)"
+RIGHT = {
+    "scratch for more splits than there are": (
+        (PARTS, PARTS.replace("SPLITS", "512")),
+        (STATISTICS, STATISTICS.replace("SPLITS", "512")),
+    ),
+    "one buffer for all scratch": (
+        (PARTS, "room = torch.empty(B * H_Q * SPLITS * (D + 1), dtype=torch.float32, device=q.device)"),
+        (STATISTICS, "o_part, lse_part = room[: -B * H_Q * SPLITS], room[-B * H_Q * SPLITS :]"),
+    ),
+    "few splits and a tile for them": (
+        (
+            "SPLITS = max(1, min(3 * cores // (B * H_KV), triton.cdiv(MAX_PAGES * PAGE, 256)))",
+            "SPLITS = min(16, triton.cdiv(MAX_PAGES * PAGE, 256))",
+        ),
+        (TILE, "BLOCK_S = 16"),
+    ),
+    "a wide table as it is": (
+        (
+            COPIES,
+            "q, block_table, KEYS = q.contiguous(), block_table.to(torch.int32), MAX_PAGES * PAGE\n"
+            "    if block_table.stride(1) != 1 or block_table.stride(0) < MAX_PAGES:\n"
+            "        block_table = block_table.contiguous()\n"
+            "    MAX_PAGES = block_table.stride(0)",
+        ),
+        ("triton.cdiv(MAX_PAGES * PAGE, 256)", "triton.cdiv(KEYS, 256)"),
+    ),
+    "a padded table": (
+        (
+            COPIES,
+            f"{COPIES}\n    block_table = torch.nn.functional.pad(block_table, (0, -MAX_PAGES % 16))\n    MAX_PAGES = block_table.shape[1]",
+        ),
+    ),
+    "tensors in fewer dimensions": (
+        (
+            MERGE,
+            MERGE.replace(
+                "o_part, lse_part, o, lse", "o_part.flatten(0, 1), lse_part.flatten(0, 1), o.view(-1, D), lse.view(-1)"
+            ),
+        ),
+    ),
+    "caches with their heads first": (
+        ("*(q, k_cache, v_cache,", "*(q, k_cache.transpose(0, 1), v_cache.transpose(0, 1),"),
+    ),
+    "a float32 output, then converted": (
+        ("torch.empty_like(q)", "torch.empty(B, H_Q, D, device=q.device)"),
+        ("    return o\n", "    return o.to(q.dtype)\n"),
+    ),
+}
+"""Other ways to write it: what is replaced by what."""

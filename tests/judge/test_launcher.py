@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from checker.sandbox import Sandbox
-from tests.judge.launchers import ABOVE, SOLUTION, TEXT, WRONG, WrongLauncher, verdict
+from tests.judge.launchers import ABOVE, MERGE, RIGHT, SOLUTION, TEXT, TILE, WRONG, WrongLauncher, verdict
 
 
 @pytest.fixture(scope="module")
@@ -18,14 +18,14 @@ def sandbox() -> Iterator[Sandbox]:
 
 
 def test_the_course_own_passes_every_gate_that_runs_here(tmp_path: Path, sandbox: Sandbox) -> None:
-    passed = verdict(TEXT, (1, 5, 10, 13), tmp_path, sandbox)
+    passed = verdict(TEXT, (1, 5, 6, 8), tmp_path, sandbox)
     assert passed.passed, passed.failure
     assert passed.cases_right == passed.cases_run == 4
     assert [gate.gate for gate in passed.gates if gate.status == "passed"] == [
         *("source", "compile", "values", "memory", "traffic"),
     ]
     traffic = next(gate for gate in passed.gates if gate.gate == "traffic")
-    assert "decode_attention_paged_kernel[(18, 1)]" in traffic.message
+    assert "decode_attention_paged_kernel[(9, 8)]" in traffic.message
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.belief)
@@ -36,6 +36,26 @@ def test_a_wrong_launcher_is_caught_and_told_why(wrong: WrongLauncher, tmp_path:
     assert failure is not None, wrong.belief
     assert failure.gate == wrong.gate, failure.message
     assert wrong.says in f"{failure.message} {failure.advice}"
+
+
+@pytest.mark.parametrize("style", RIGHT)
+def test_a_right_launcher_in_another_style_passes(style: str, tmp_path: Path, sandbox: Sandbox) -> None:
+    text = TEXT
+    for old, new in RIGHT[style]:
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    judged = verdict(text, (0, 1, 4), tmp_path, sandbox)
+    assert judged.passed, judged.failure
+
+
+def test_what_held_by_luck_is_said_with_the_numbers_and_the_line(tmp_path: Path, sandbox: Sandbox) -> None:
+    """A launch that is right in all cases, whose tile is too small for what other inputs ask for."""
+    failure = verdict(TEXT.replace(TILE, "BLOCK_S = 32"), (1, 8), tmp_path, sandbox).failure
+    assert failure is not None
+    assert failure.line == 1 + TEXT[: TEXT.index(MERGE)].count("\n")
+    assert "BLOCK_S is 32 and SPLITS is " in failure.message
+    assert "which may assume: BLOCK_S is at least SPLITS." in failure.message
+    assert "BLOCK_S was 32 and SPLITS was 1 to 9, so they were right by luck." in failure.message
 
 
 def test_a_line_is_the_learners_own(tmp_path: Path, sandbox: Sandbox) -> None:
@@ -83,11 +103,11 @@ def test_helpers_constants_and_kernels_come_from_wherever_they_are(tmp_path: Pat
     )
     imports, function = TEXT.replace("cores = torch.cuda", "cores = CORES or torch.cuda").split(ABOVE)
     imports = imports.replace("from solutions.merge_attention_splits import merge_attention_splits_kernel\n", "")
-    failure = verdict(f"{imports}CORES = 132\n{ABOVE}{function}\n\n{merge}", (1, 13), tmp_path, sandbox).failure
+    failure = verdict(f"{imports}CORES = 132\n{ABOVE}{function}\n\n{merge}", (1, 8), tmp_path, sandbox).failure
     assert failure is not None
     assert failure.gate == "values", failure.message
     assert failure.case is not None
-    assert failure.case.sizes["N_KV"] == 4500, "one split alone is divided by 1"
+    assert failure.case.sizes["N_KV"] == 2000, "one split alone is divided by 1"
 
 
 def test_the_stub_waits_for_its_learner_and_other_parameters_are_named(tmp_path: Path, sandbox: Sandbox) -> None:

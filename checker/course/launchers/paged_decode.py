@@ -7,15 +7,30 @@ from pathlib import Path
 
 import torch
 
-from checker.authoring import cdiv, table
+from checker.authoring import Row, Space, cdiv, table
+from checker.authoring.build import Cases
 from checker.authoring.page import page
 from checker.course import attention_values as values
 from checker.course import decode
 from checker.course import decode_attention_paged as paged
+from checker.course import merge_attention_splits as merge
 from checker.course.attention import TOLERANCE, attention, scale
 from checker.course.attention_heads import IN_GROUPS
 from checker.course.attention_values import WIDTHS
-from checker.puzzle import DTYPES, Allowance, Case, Domain, FilmSpec, Launch, Launcher, Puzzle, Remark, Scalar, Tensors
+from checker.puzzle import (
+    DTYPES,
+    Allowance,
+    Case,
+    Domain,
+    FilmSpec,
+    Launch,
+    Launcher,
+    Puzzle,
+    Remark,
+    Scalar,
+    Tensors,
+    Used,
+)
 
 STEPS = 2
 """Two tokens, one after the other: the second has another query, and each text has a key more."""
@@ -34,8 +49,9 @@ def lengths_at(case: Case, step: int) -> list[int]:
 def make(case: Case) -> Tensors:
     """Of each step q and o [B, H_Q, D] and the lengths [B]; the caches [N_PAGES, H_KV, PAGE, D] and the table [B, MAX_PAGES].
 
-    With VIEW, queries are part of what a projection leaves behind, beside room for keys and values. With WIDE, the table is part of a
-    wider one, and with LONG its numbers are int64. Whatever belongs to no key is NaN.
+    With VIEW, queries are part of what a projection leaves behind, beside room for keys and values; with VIEW = 2, D comes before heads
+    in memory. With WIDE, the table is part of a wider one, and with WIDE = 2 its columns come before its rows. With LONG its numbers
+    are int64. Whatever belongs to no key is NaN.
     """
     b, h_q, h_kv, n_kv, d = (case.sizes[name] for name in ("B", "H_Q", "H_KV", "N_KV", "D"))
     group = h_q // h_kv
@@ -43,13 +59,17 @@ def make(case: Case) -> Tensors:
     made: Tensors = {}
     for step, one in enumerate(q.unflatten(2, (STEPS, group)).unbind(2)):
         made[f"q_{step}"] = one.reshape(b, h_q, d).contiguous()
-        if case.flags["VIEW"]:
+        if case.flags["VIEW"] == 1:
             made[f"q_{step}"] = q.new_full((b, h_q + 2 * h_kv, d), torch.nan)[:, :h_q].copy_(made[f"q_{step}"])
+        elif case.flags["VIEW"]:
+            made[f"q_{step}"] = made[f"q_{step}"].mT.contiguous().mT
         made[f"lengths_{step}"] = torch.tensor(lengths_at(case, step), dtype=torch.int32)
         made[f"o_{step}"] = torch.zeros(b, h_q, d, dtype=q.dtype)
     caches = paged.caches(case, k, v, lengths_at(case, STEPS - 1))
     entries = caches["block_table_ptr"].to(torch.int64 if case.flags["LONG"] else torch.int32)
-    if case.flags["WIDE"]:
+    if case.flags["WIDE"] == 2:
+        entries = entries.mT.contiguous().mT
+    elif case.flags["WIDE"]:
         entries = entries.new_full((b, entries.shape[1] + 3), 1)[:, : entries.shape[1]].copy_(entries)
     return {**made, "k_cache": caches["k_ptr"], "v_cache": caches["v_ptr"], "block_table": entries}
 
@@ -115,48 +135,14 @@ FLAGS: dict[str, Scalar] = {
     "VIEW": False,
     "WIDE": False,
     "LONG": False,
+    "MULTIPROCESSORS": 0,
 }
 REMARKS = (
-    Remark(
-        lambda case: bool(case.flags["VIEW"]),
-        "q is a view here, with room between its texts. The kernel takes no strides of q and reads it as if there were none: "
-        "`q.contiguous()` copies a view and returns anything else as it is.",
-    ),
-    Remark(
-        lambda case: bool(case.flags["WIDE"] and case.sizes["B"] > 1),
-        "The block table is part of a wider one here, so its rows are further apart than MAX_PAGES. The kernel takes no strides of it: "
-        "`block_table.contiguous()` copies a view and returns anything else as it is.",
-    ),
-    Remark(
-        lambda case: bool(case.flags["LONG"]),
-        "The block table holds int64 here, and the kernel wants int32: `block_table.to(torch.int32)` converts it, and returns int32 as it is.",
-    ),
-    Remark(
-        lambda case: case.layout != "contiguous",
-        "The caches have strides of their own here. Pass `k_cache.stride()` and `v_cache.stride()`, each cache's own.",
-    ),
     Remark(lambda case: bool(case.flags["EMPTY"]), "No text has a key here. The output is 0 then, and no NaN."),
     Remark(
         lambda case: bool(case.flags["RAGGED"]),
         "Texts have different lengths here. Splits past the end of a short one have a log-sum-exp of -inf and an output of 0, which the "
         "decode kernel stores: launch it for all splits of all texts, and let both kernels have the same SPLITS.",
-    ),
-    Remark(
-        lambda case: case.dtype != "float32",
-        "q is not float32 here. The parts and their log-sum-exps are float32 in any case, and the output has q's type.",
-    ),
-    Remark(
-        lambda case: case.sizes["H_Q"] > 16 * case.sizes["H_KV"],
-        "More than 16 query heads share a key head here: BLOCK_G has to be a power of two of at least H_Q / H_KV.",
-    ),
-    Remark(
-        lambda case: case.sizes["PAGE"] != 16,
-        "A page has other than 16 keys here: take PAGE from the shape of the cache.",
-    ),
-    Remark(
-        lambda case: case.sizes["N_KV"] > 512,
-        "The texts are long here, so that there are several splits: pass the same SPLITS to both kernels, and to the merge a BLOCK_S of at "
-        "least SPLITS.",
     ),
 )
 DOMAIN = Domain(
@@ -164,8 +150,41 @@ DOMAIN = Domain(
     tiles={"BLOCK_G": 16, "BLOCK_N": 16, "BLOCK_S": 8},
     related={**IN_GROUPS, "a text has at most MAX_PAGES · PAGE keys, and perhaps none": lambda case: True},
     values="what the kernels may assume. Slots without a key hold anything, NaN too, and so do entries of the table past a text's last page.",
-    memory="all inputs have any strides. q and the caches have one type; the table holds int32 or int64, and the lengths int32.",
+    memory="q, the caches and the table have any strides, the lengths are contiguous. q and the caches have one type; the table holds int32 or int64, and the lengths int32.",
     accuracy="as for the kernels, and the output is rounded to the type of q.",
+)
+
+
+def shape(row: Row) -> Case:
+    """Short texts, perhaps in a table that has room for long ones."""
+    (h_q, h_kv), entries = row["heads"], {"MAX_PAGES": row["entries"]} if row["entries"] else {}
+    sizes = {"B": row["b"], "H_Q": h_q, "H_KV": h_kv, "N_KV": 5, **entries, "PAGE": row["page"], "D": row["d"]}
+    flags = {**FLAGS, **{name: row[name.lower()] for name in ("VIEW", "WIDE", "LONG", "MULTIPROCESSORS")}}
+    return Case(sizes, {}, row["dtype"], layout=row["layout"], flags=flags)
+
+
+def is_small(row: Row) -> bool:
+    """Whether the tensors of a shape fit in a few megabytes."""
+    h_q, h_kv = row["heads"]
+    return row["b"] * max(h_q, h_kv * row["page"]) * row["d"] <= 2**20 and row["b"] * row["entries"] <= 2**20
+
+
+SHAPES = Space(
+    {
+        "heads": ((1, 1), (32, 8), (5, 5), (128, 1)),
+        "b": (1, 3, 130),
+        "entries": (0, 1, 700, 70_000),
+        "page": (8, 16, 64),
+        "d": (16, 128),
+        "dtype": tuple(DTYPES),
+        "layout": ("contiguous", "transposed", "strided"),
+        "view": (0, 1, 2),
+        "wide": (0, 1, 2),
+        "long": (False, True),
+        "multiprocessors": (8, 132, 188),
+    },
+    shape,
+    is_small,
 )
 CASES = table(
     """
@@ -174,18 +193,11 @@ CASES = table(
     1  4    2     40      16    16   -         -           -
     3  4    2     40      16    16   -         -           RAGGED
     2  2    1     33      16    32   -         -           EMPTY             -    no key at all, then one
-    2  4    2     40      16    16   -         -           VIEW
-    2  4    2     40      16    16   -         -           WIDE
-    2  4    2     40      16    16   -         -           LONG
-    2  4    2     40      16    16   -         -           WIDE LONG
-    2  4    2     40      16    16   -         strided
+    2  4    2     40      16    16   -         strided     VIEW WIDE LONG
     2  4    2     50      8     16   float16   -           -
     2  4    2     40      16    32   bfloat16  transposed  RAGGED VIEW
     2  4    2     77      64    16   -         -           SHARED
-    1  20   1     50      16    16   -         -           -                 -    a group larger than a tile of 16
-    1  1    1     4500    16    16   -         -           -                 -    more splits than a small tile of the merge
     4  2    2     2000    32    16   float16   -           RAGGED            -    splits past the end of short texts
-    9  3    1     40      16    16   bfloat16  -           RAGGED            -    more texts than a limit would allow
     2  8    2     16_384  16    128  bfloat16  -           RAGGED            gpu
     7  16   2     4099    16    64   float16   -           RAGGED VIEW    gpu
     """,
@@ -211,11 +223,8 @@ PUZZLE = Puzzle(
     huge=False,
     launcher=Launcher(
         steps=STEPS,
-        grids={
-            "decode_attention_paged_kernel": lambda n: (n["SPLITS"], n["B"] * n["H_KV"]),
-            "merge_attention_splits_kernel": lambda n: (n["B"] * n["H_Q"],),
-        },
-        types={"o_part_ptr": "float32", "lse_part_ptr": "float32", "lse_ptr": "float32", "block_table_ptr": "int32"},
+        kernels=(Used(paged.PUZZLE), Used(merge.PUZZLE, {"M": lambda n: n["B"] * n["H_Q"]})),
+        shapes=Cases(SHAPES, ()),
         choice="SPLITS",
         most=tiles_in_table,
         too_many="A split without a key costs a program, and a part that the merge has to read. Choose no more than there are tiles of 16 "
