@@ -69,6 +69,7 @@ def _by_words(theirs: KernelSource, line: int, mine: KernelSource) -> int | None
     return scored[0][1]
 
 
+@lru_cache(512)
 def _statements(source: str) -> list[tuple[int, int, Counter[str]]]:
     """``(first line, last line, words)`` of every simple statement in a function; words exclude local names."""
     module = ast.parse(source)

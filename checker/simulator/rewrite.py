@@ -113,7 +113,8 @@ def _compiled(
     """A module that defines the rewritten function, with the learner's line numbers. If `marked`, its conditions are recorded."""
     file, first_line = divmod(first_line, FILE)
     tree = ast.parse("\n" * (first_line - 1) + textwrap.dedent("".join(lines)))
-    ast.increment_lineno(tree, file * FILE)
+    if file:
+        ast.increment_lineno(tree, file * FILE)
     definition = next(n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == name)
     if marked:
         definition = ConditionMarker(name).visit(definition)

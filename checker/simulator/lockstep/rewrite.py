@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from checker.simulator.lockstep.programs import GiveUp
 from checker.simulator.rewrite import LoopRewriter, no_arguments
@@ -12,7 +11,7 @@ from checker.simulator.rewrite import LoopRewriter, no_arguments
 _LEAVES = (ast.Return, ast.Break, ast.Continue)
 _UNKNOWN = (
     *(ast.Try, ast.With, ast.Delete, ast.Global, ast.Nonlocal, ast.NamedExpr, ast.Lambda, ast.Match, ast.ClassDef),
-    *(ast.AsyncFunctionDef, ast.Yield, ast.YieldFrom, ast.Await, ast.Starred),
+    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.Yield, ast.YieldFrom, ast.Await, ast.Starred),
 )
 
 
@@ -82,41 +81,31 @@ def _names(target: ast.expr) -> list[ast.Name]:
 
 
 def _refuse_unknown(function: ast.FunctionDef) -> None:
-    loops: list[ast.For] = []
-    for node in ast.walk(function):
-        if isinstance(node, _UNKNOWN) or (isinstance(node, ast.FunctionDef) and node is not function):
+    """Raise GiveUp for what no hook follows, in one walk: each function of a kernel, and of a whole bank of them, is read here."""
+    variables, read_outside = set[str](), set[str]()
+    waiting: list[tuple[ast.AST, frozenset[str], bool]] = [(part, frozenset(), False) for part in function.body]
+    while waiting:
+        node, own, in_loop = waiting.pop()  # `own`: the variables of the loops whose bodies hold the node
+        if isinstance(node, _UNKNOWN):
             raise GiveUp(f"{type(node).__name__} is not followed")
-        if isinstance(node, ast.For | ast.While) and any(isinstance(part, ast.Return) for part in ast.walk(node)):
+        if isinstance(node, ast.Return) and in_loop:
             raise GiveUp("a return inside a loop")
         if isinstance(node, ast.Assign) and len(node.targets) != 1:
             raise GiveUp("one value for several targets")
+        if isinstance(node, ast.Name):
+            if isinstance(node.ctx, ast.Load) and node.id not in own:
+                read_outside.add(node.id)
+        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and node.target.id not in own:
+            read_outside.add(node.target.id)
+        in_loop = in_loop or isinstance(node, ast.For | ast.While)
+        parts: Iterable[ast.AST] = ast.iter_child_nodes(node)
         if isinstance(node, ast.For):
-            loops.append(node)
-    if loops and _loop_variables_used_afterwards(function, loops):
+            names = {part.id for part in ast.walk(node.target) if isinstance(part, ast.Name)}
+            if names & own:
+                raise GiveUp("one loop over a variable within another")
+            variables |= names
+            waiting += [(part, own | names, True) for part in node.body]
+            parts = (node.target, node.iter, *node.orelse)
+        waiting += [(part, own, in_loop) for part in parts]
+    if variables & read_outside:
         raise GiveUp("a loop variable is used outside its loop, where each program has its own")
-
-
-def _loop_variables_used_afterwards(function: ast.FunctionDef, loops: Sequence[ast.For]) -> bool:
-    own: dict[str, list[ast.For]] = {}
-    for loop in loops:
-        for name in {part.id for part in ast.walk(loop.target) if isinstance(part, ast.Name)}:
-            own.setdefault(name, []).append(loop)
-    everywhere = _loads([function])
-    for variable, over in own.items():
-        inside = [list(ast.walk(loop)) for loop in over]
-        if any(loop in parts[1:] for loop in over for parts in inside):
-            return True  # one loop over a variable within another
-        if everywhere[variable] > sum(_loads(loop.body)[variable] for loop in over):
-            return True
-    return False
-
-
-def _loads(trees: Sequence[ast.AST]) -> Counter[str]:
-    """How often each name is read."""
-    loads: Counter[str] = Counter()
-    for node in (node for tree in trees for node in ast.walk(tree)):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            loads[node.id] += 1
-        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            loads[node.target.id] += 1
-    return loads
