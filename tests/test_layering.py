@@ -6,6 +6,7 @@ Annotations count: an import under ``TYPE_CHECKING`` is an import.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -37,6 +38,10 @@ RANK = {room: rank for rank, rooms in enumerate(ROOMS) for room in rooms}
 LAST = len(ROOMS)
 VOCABULARY = "checker.films.diagram"
 """What a puzzle says about its film: plain data that imports no room. It is the one module that the course may use of a later room."""
+JOB = ("judge/launcher.py", "checker.lens.calls")
+"""The file that writes the text of a job that calls a function around kernels, and the module that only this job imports."""
+CODE_IN_TEXT = re.compile(r"^\s*(?:from|import) (checker[\w.]*)", re.MULTILINE)
+"""An import in text that some process is to run."""
 
 PACKAGES: Mapping[str, frozenset[str]] = {
     "checker": frozenset(),
@@ -95,9 +100,18 @@ def room_of(path: Path) -> str:
     return "checker" if parts == ("__init__",) else parts[0]
 
 
+def imports_in_text(path: Path) -> Iterator[tuple[str, int]]:
+    """Every module of `checker` that code in a file's strings imports, with the line."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield from ((name, node.lineno) for name in CODE_IN_TEXT.findall(node.value))
+
+
 def imported(path: Path) -> Iterator[tuple[str, int]]:
     """Every room of `checker` that a file imports from, with the line."""
-    for name, line in imports(path):
+    file = path.relative_to(CHECKER).as_posix()
+    in_text = [(name, line) for name, line in imports_in_text(path) if (file, name) != JOB]
+    for name, line in (*imports(path), *in_text):
         parts = name.split(".")
         if parts[0] == "checker" and not f"{name}.".startswith(f"{VOCABULARY}."):
             here = CHECKER / parts[1] if len(parts) > 1 else CHECKER
@@ -160,12 +174,12 @@ def test_a_puzzle_needs_only_the_vocabulary_and_other_puzzles() -> None:
 
 
 def test_a_wrong_import_is_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Imports inside a function, relative ones, the package's own name and TYPE_CHECKING all count."""
+    """Imports inside a function or a string, relative ones, the package's own name and TYPE_CHECKING all count."""
     monkeypatch.setattr(f"{__name__}.ROOT", tmp_path)
     monkeypatch.setattr(f"{__name__}.CHECKER", tmp_path / "checker")
     files = {
         "checker/judge/case.py": "def f():\n    from checker.view import card\n    from ..films import run\n"
-        "    from checker import sandbox\nif TYPE_CHECKING:\n    from checker.judge.verdict import Verdict\n",
+        "    from checker import sandbox\n    'import checker.checking'\nif TYPE_CHECKING:\n    from checker.judge.verdict import Verdict\n",
         "checker/judge/verdict.py": "from . import case\nimport classroom.cli\n",
         "classroom/cli.py": "from checker.api.command_line import App\nfrom checker.judge import verdict\n",
         "tests/test_a.py": "from tests.test_b import helper\n",
@@ -179,6 +193,7 @@ def test_a_wrong_import_is_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         "view",
         "films",
         "sandbox",
+        "checking",
     ]
     assert [message.split(" imports ")[1].split(":")[0] for path in others for message in wrong_packages(path)] == [
         "classroom.cli",
@@ -187,6 +202,12 @@ def test_a_wrong_import_is_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     ]
     assert set(circle(graph("checker")).split(" → ")) == {"checker.judge.case", "checker.judge.verdict"}
     modules.cache_clear()
+
+
+def test_the_job_that_calls_a_function_imports_what_is_said_here() -> None:
+    file, module = JOB
+    assert [name for name, _ in imports_in_text(CHECKER / file)] == [module]
+    assert module in modules()
 
 
 def test_the_vocabulary_of_films_imports_no_room() -> None:
