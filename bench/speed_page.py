@@ -70,7 +70,7 @@ def write_page(report: Path, docs: Path) -> Path:
     parts += ["## Everyone, case by case"]
     for family, title in FAMILIES.items():
         if picture := plot(read["rows"], family, docs):
-            parts.append(f"![{title}: bars for everyone]({picture.name})")
+            parts.append(f"![{title}: bars for every contestant]({picture.name})")
     parts += absent(read)
     page = docs / "speed.md"
     page.write_text("\n\n".join(parts) + "\n", "utf-8")
