@@ -28,7 +28,7 @@ WIDTHS = (16, 128, 64, 32)
 
 @dataclass
 class Tokens:
-    """q [..., N_Q, D], k and v [..., N_KV, D] in float64, and the generator that drew them."""
+    """q [..., N_Q, D], k [..., N_KV, D] and v [..., N_KV, D_V] in float64, and the generator that drew them."""
 
     q: torch.Tensor
     k: torch.Tensor

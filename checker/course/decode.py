@@ -15,8 +15,8 @@ from checker.course import attention_values as values
 from checker.course.attention import ANY_LENGTH, REMAINDERS, SCORES, STATISTICS, Moved, attention, statistics_scale
 from checker.course.attention import scale as attention_scale
 from checker.course.attention_values import WIDTHS, scale_of
-from checker.course.diagrams import ONLINE_ATTENTION
-from checker.films.diagram import Band, Diagram, Drawn, Enlarged, RunningState, Square
+from checker.course.diagrams import ONLINE_ATTENTION, scores
+from checker.films.diagram import Band, Diagram, Drawn, RunningState
 from checker.puzzle import NORMAL, Case, Domain, Scalar, Tensors
 
 Inputs = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
@@ -188,21 +188,5 @@ def diagram() -> Diagram:
         ),
         across=(Band("feature"), Band("key", 340, 8, numbered=True), Band("", 14), Band("value")),
         running=RunningState("k_ptr", "q_ptr", ("m_i", "l_i"), update=ONLINE_ATTENTION),
-        square=Square(
-            "q_ptr",
-            "k_ptr",
-            ("s", "scores", "qk", "p"),
-            (
-                Enlarged(("s", "scores", "qk", "p")),
-                Enlarged(("alpha",), sign="→", note="0 … 1", vector=True),
-                Enlarged(("acc",), "before", sign="×", note="before", changes="acc"),
-                Enlarged(("acc",), "after", sign="+ p·v →", note="after"),
-            ),
-            made="{tile} = q[{rows}] · k[{columns}]ᵀ, on chip",
-            used="{result} of heads {rows}: rescaled, + p · v[{columns}]",
-            here="heads {rows}, keys {columns}",
-            nothing="no tile of scores is on chip now",
-            legend=("scores of the tile on chip", "masked scores, -∞"),
-            about=("all heads of a group", "share one load of k"),
-        ),
+        square=scores("heads {rows}", "heads {rows}", ("all heads of a group", "share one load of k")),
     )

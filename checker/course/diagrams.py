@@ -52,7 +52,6 @@ def attention(
 
     `per_query` are tensors with one number a query. `accumulator` names the variable before and after a tile's share is added.
     """
-    old, new = accumulator
     return Diagram(
         {
             "q_ptr": Drawn(("query", "feature")),
@@ -64,23 +63,31 @@ def attention(
         down=(Band("feature", 48), Band("query", 240, 8, numbered=True), Band("value", 48)),
         across=(Band("feature"), Band("key", 300, 8, numbered=True), Band("", 14), Band("value")),
         running=running,
-        square=Square(
-            "q_ptr",
-            "k_ptr",
-            ("s", "scores", "qk", "p"),
-            (
-                Enlarged(("s", "scores", "qk", "p")),
-                Enlarged(("alpha",), sign="→", note="0 … 1", vector=True),
-                Enlarged((old,), "before", sign="×", note="before", changes=new),
-                Enlarged((new,), "after", sign="+ p·v →", note="after"),
-            ),
-            made="{tile} = q[{rows}] · k[{columns}]ᵀ, on chip",
-            used="{result} of o[{rows}]: rescaled, + p · v[{columns}]",
-            here="queries {rows}, keys {columns}",
-            nothing="no tile of scores is on chip now",
-            legend=("scores of the tile on chip", "masked scores, -∞"),
-            about=("scores: one tile at a time,", "on chip, never in memory"),
+        square=scores(
+            "o[{rows}]", "queries {rows}", ("scores: one tile at a time,", "on chip, never in memory"), accumulator
         ),
+    )
+
+
+def scores(result: str, rows: str, about: tuple[str, str], accumulator: tuple[str, str] = ("acc", "acc")) -> Square:
+    """A tile of scores on chip with the factor and the accumulator, before and after a tile's share. `rows` and `result` name what they are."""
+    old, new = accumulator
+    return Square(
+        "q_ptr",
+        "k_ptr",
+        ("s", "scores", "qk", "p"),
+        (
+            Enlarged(("s", "scores", "qk", "p")),
+            Enlarged(("alpha",), sign="→", note="0 … 1", vector=True),
+            Enlarged((old,), "before", sign="×", note="before", changes=new),
+            Enlarged((new,), "after", sign="+ p·v →", note="after"),
+        ),
+        made="{tile} = q[{rows}] · k[{columns}]ᵀ, on chip",
+        used=f"{{result}} of {result}: rescaled, + p · v[{{columns}}]",
+        here=f"{rows}, keys {{columns}}",
+        nothing="no tile of scores is on chip now",
+        legend=("scores of the tile on chip", "masked scores, -∞"),
+        about=about,
     )
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from checker.authoring import family
+from checker.course.attention_values import Tokens
 from checker.course.contributions import DWARFED, FEATURES
 from checker.course.contributions import contributions as added_by_chunk
 from checker.course.tensors import generator
@@ -22,16 +23,6 @@ NARROW = 12
 """In fewer columns than these all values may nearly cancel, and then the scale of errors would mean nothing."""
 VANISHED = -150.0
 """A number whose feature is 0 in float32."""
-
-
-@dataclass
-class Tokens:
-    """q [B, H, N_Q, D], k [B, H, N_KV, D] and v [B, H, N_KV, D_V] in float64, and the generator that drew them."""
-
-    q: torch.Tensor
-    k: torch.Tensor
-    v: torch.Tensor
-    generator: torch.Generator
 
 
 @dataclass(frozen=True)

@@ -121,7 +121,6 @@ def magnitude(case: Case, output: str) -> torch.Tensor:
 
 FAMILIES = (masked_weights, alike_gradients, cancelling, NORMAL, large, small_gradients, one_hot, constant)
 """What every factor meets; `light_weights` has a case of its own."""
-TENSORS = ("y_ptr", "dy_ptr", "dx_ptr")
 ONCE = "a row stays on chip between the sum and the product, so it is read once"
 
 PUZZLE = puzzle(

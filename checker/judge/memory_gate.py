@@ -44,12 +44,6 @@ def memory_findings(outcome: Outcome) -> list[Finding]:
     return sorted(findings, key=lambda f: MEMORY_KINDS.index(f.kind))
 
 
-def findings_of_addresses(outcome: Outcome) -> list[Finding]:
-    """The memory findings without false promises and missing barriers, which no address causes."""
-    others = ("false_promise", "missing_barrier", "early_release")
-    return [f for f in memory_findings(outcome) if f.kind not in others]
-
-
 def _findings(puzzle: Puzzle, outcome: Outcome) -> list[Finding]:
     """What the gate reports. It leaves loads of an output that need not be loaded to `traffic`."""
     loaded = {tensor for tensor, allowance in puzzle.budget(outcome.case).items() if allowance.loaded}
