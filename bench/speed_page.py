@@ -86,11 +86,11 @@ def introduction(read: Row, report: Path) -> list[str]:
         f"{facts['triton']}, {read['date']}{'; timed again: ' * bool(again)}{again}). `make speed` writes this page from "
         f"[`{report.name}`](../reports/{report.name}), which has every figure and its spread.",
         """Every output is first compared with float64; a wrong kernel is not timed. L2 is flushed before each launch, and host overhead is
-excluded. Launches over a millisecond follow each other without a pause, so that the GPU's power limit counts, as in training. Figures
+excluded. Launches over a millisecond follow each other without a pause, so that the GPU's power limit counts. Figures
 are medians. GB/s count every input and output once; TFLOP/s count 4 · B · H · N² · D operations, half of that under a causal mask, and
 2.5 times as many backward. Gaps under 5 % are ties.""",
         "*fast* is `solutions/fast/`, *course* the plain solutions with the best of a few tiles.",
-        """In linear attention the time of flash-linear-attention (fla) includes its normaliser, several operations of PyTorch, but not the map
+        """In linear attention the time of flash-linear-attention (fla) includes its normaliser, but not the map
 elu + 1. Decays are retention's, one for each head. With decays and in the delta rule, keys and queries have norm 1.""",
     ]
 
