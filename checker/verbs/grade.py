@@ -10,6 +10,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import torch
 from rich.text import Text
 
 from checker import gpu
@@ -208,7 +209,8 @@ MOST_THREADS = 4
 
 
 def _graded(names: Sequence[str], device: Device, diagnose: bool, secret: bytes | None, files: Files) -> Submission:
-    """One submission, in a process of its own."""
+    """One submission, in a process of its own, among others that need the processors, too."""
+    torch.set_num_threads(1)
     return Grader([JUDGED[name] for name in names], device, diagnose, secret).submission(files, hurry=False)
 
 
