@@ -262,7 +262,7 @@ PUZZLE = heads.heads(
         1  1    1     50   200     16      16   64       32       -                     float16   -           -         -    tiles of which one query sees the first keys, and another the last
         1  1    1     41   85      64      16   32       64       nearly_level          bfloat16  -           SINKS=0
         2  8    8     631  577     128     64   64       64       -                     float16   transposed  RAGGED=1  gpu
-        1  8    2     4096  4096   1024    128  64       64       -                     bfloat16  -           SINKS=2   gpu
+        1  8    2     2048  2048   512     128  64       64       -                     bfloat16  -           SINKS=2   gpu
         """,
         flags={"RAGGED": 0, "SINKS": 1},
     )

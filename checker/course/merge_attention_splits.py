@@ -94,7 +94,7 @@ PUZZLE = puzzle(
         5     37    5       128  8        empty    bfloat16
         5     37    5       32   8        extreme
         300   7     2       16   8        -        -         -    more rows than a fixed limit would allow
-        8192  5000  64      128  64       -        bfloat16  gpu
+        2048  5000  64      128  64       -        bfloat16  gpu
         64    900   127     64   128      empty    float16   gpu
         """,
         families=FAMILIES,
