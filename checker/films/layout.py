@@ -599,5 +599,7 @@ def _place_words(grid: _Grid, layout: Layout, tops: Sequence[float]) -> None:
         layout.about = (beside + APART, tops[last] + 12)
         layout.width = max(layout.width, beside + APART + 160)
     elif grid.diagram.state and not grid.diagram.state.flat:
+        longest = max(len(grid.diagram.state.about), len(grid.diagram.state.unread))
         layout.about = (30.0, layout.height + 14)
+        layout.width = max(layout.width, min(30 + 5.8 * longest, WIDTH))
         layout.height += 36

@@ -29,8 +29,9 @@ KINDS = {"load": 0.5, "store": 1, "atomic": 1, "dot": 0.25}
 """Height of a step's bar on the time line."""
 MOST_VALUES = 1024
 """Of a tensor whose elements tell their value when they are clicked."""
-SHORT, TALLEST = 260, 525
-"""Pixels. Beside a state panel, a stage up to `SHORT` has its source below it; a taller one has it beside it, and is shrunk to `TALLEST`."""
+SHORT, TALLEST, LEGIBLE = 260, 525, 0.82
+"""Pixels. Beside a state panel, a stage up to `SHORT` has its source below it; a taller one has it beside it, and is
+shrunk towards `TALLEST`, but never below `LEGIBLE` of its size: letters of 11 pixels become 9."""
 
 
 def film_html(
@@ -71,7 +72,7 @@ def film_html(
         style=_style(),
         width=round(width),
         height=round(height),
-        fit=round(min(width, TALLEST * width / height)),
+        fit=round(width * min(1.0, max(TALLEST / height, LEGIBLE))),
         short=height <= SHORT,
         charts_below=height > SHORT and not film.diagram.down,
         verdict=prose(flaws.verdict) if flaws else "",

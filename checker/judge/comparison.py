@@ -78,7 +78,7 @@ def compare(puzzle: Puzzle, prepared: Prepared, after: Mapping[str, torch.Tensor
             wrong = error > 1
             seen = wrong & _plainly_off(got, prepared.expected[output].expand(got.shape))
             plain = bool(seen.any())
-            mismatch = _mismatch(prepared, output, got, error, seen if plain else wrong, trace)
+            mismatch = _mismatch(puzzle, prepared, output, got, error, seen if plain else wrong, trace)
     return Comparison(worst, mismatch, plain)
 
 
@@ -121,7 +121,13 @@ def _pieces(shape: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
 
 
 def _mismatch(
-    prepared: Prepared, output: str, got: torch.Tensor, error: torch.Tensor, at: torch.Tensor, trace: Trace | None
+    puzzle: Puzzle,
+    prepared: Prepared,
+    output: str,
+    got: torch.Tensor,
+    error: torch.Tensor,
+    at: torch.Tensor,
+    trace: Trace | None,
 ) -> Mismatch:
     """`at` is true where the mismatch may point."""
     wrong = error > 1
@@ -148,7 +154,14 @@ def _mismatch(
         writer=writer,
         writers=writers,
         line=None,
+        axes=axes_of(puzzle, output),
     )
+
+
+def axes_of(puzzle: Puzzle, tensor: str) -> tuple[str, ...]:
+    """What a tensor's last dimensions count, as the film says; empty for a tensor that the film does not speak of."""
+    drawn = puzzle.film.diagram.tensors.get(tensor)
+    return drawn.axes if drawn is not None else ()
 
 
 def _as_stored(expected: torch.Tensor, dtype: torch.dtype) -> np.ndarray:

@@ -268,7 +268,7 @@ class _Wording:
         made = f"`{operation}`" if operation else "an operation"
         how = f" ({_NAN_FROM[operation]})" if operation in _NAN_FROM else ""
         return (
-            f"The first NaN of {self.tensor} was made{self.where.removeprefix(',')} by {made}{how}, out of operands that were not NaN",
+            f"{self.tensor} holds NaN; {made} made the first one{self.where.removeprefix(',')} out of operands that were not NaN{how}",
             "",
             "Which operands make a NaN there, and where do their values come from?",
         )

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from checker.judge.comparison import axes_of
 from checker.judge.launches import Prepared
 from checker.judge.verdict import Input, Mismatch
 from checker.puzzle import Puzzle, Tensors
@@ -50,7 +51,7 @@ def with_inputs(puzzle: Puzzle, prepared: Prepared, mismatch: Mismatch) -> Misma
         table = tensor.ndim == 1 or (tensor.ndim == 2 and not tensor.is_floating_point())
         if table and max(tensor.shape) <= FEW and shown.get(name) is None:
             shown[name] = _cut(name, tensor, [(0, size) for size in tensor.shape])
-    inputs = {name: one for name, one in shown.items() if one is not None}
+    inputs = {name: replace(one, axes=beside.axes(name)) for name, one in shown.items() if one is not None}
     whole = all(name in inputs and _holds(inputs[name], part) for name, part in parts.items())
     whole &= all(name in inputs for name, tensor in given.items() if not tensor.is_floating_point())
     numbers = sum(math.prod(stop - start for start, stop in part) for part in parts.values())
@@ -65,8 +66,7 @@ class _Beside:
     mismatch: Mismatch
 
     def axes(self, tensor: str) -> tuple[str, ...]:
-        drawn = self.puzzle.film.diagram.tensors.get(tensor)
-        return drawn.axes if drawn is not None else ()
+        return axes_of(self.puzzle, tensor)
 
     def alike(self, name: str) -> bool:
         """Whether the input has the output's own axes."""

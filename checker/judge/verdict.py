@@ -44,7 +44,8 @@ class Input:
     """The numbers of an input tensor that belong to the first wrong element: `values` [rows, columns] of float64.
 
     `rows` and `columns` are their indices in the tensor's last two dimensions, and `lead` those in the dimensions before; a vector is
-    one row. `beside`: rows and columns are those of the output, too.
+    one row. `beside`: rows and columns are those of the output, too. `axes` say what the last dimensions count, e.g. queries, as far
+    as the film knows.
     """
 
     tensor: str
@@ -53,6 +54,7 @@ class Input:
     values: np.ndarray
     lead: tuple[int, ...] = ()
     beside: bool = False
+    axes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,7 @@ class Mismatch:
     - `writer` is the program that stored `first`, or None; `writers` has the program that stored each element, or -1.
     - `inputs` are the numbers that `first` is made from, if they are few enough to look at. `by_hand`: all of them are there, and few
       enough to work it out.
+    - `axes` say what the output's last dimensions count, as in `Input`.
     """
 
     case: Case
@@ -82,6 +85,7 @@ class Mismatch:
     line: int | None
     inputs: tuple[Input, ...] = ()
     by_hand: bool = False
+    axes: tuple[str, ...] = ()
 
     @property
     def first_values(self) -> tuple[float, float]:

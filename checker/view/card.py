@@ -27,7 +27,7 @@ def card_html(verdict: Verdict) -> str:
         highlighted=_highlighted,
         window=partial(content.window, most=7),
         input_tables=partial(content.input_tables, most=WIDE),
-        grid=content.Grid,
+        compared=content.compared,
         error_map=_error_map,
     )
     return str(page)

@@ -418,18 +418,42 @@ def input_tables(mismatch: Mismatch, view: Window, most: int) -> Iterator[Grid]:
             values = one.values[:, [one.columns.index(c) for c in part]]
             width = 11 if np.array_equal(values, np.floor(values)) else 8  # whole numbers, such as indices, in full
             cells = [[number(float(v), width) for v in row] for row in values]
-            yield Grid(short(one.tensor), list(one.rows), part, cells, one.lead)
+            axes = axis_names(one.axes, len(one.rows) > 1)
+            yield Grid(short(one.tensor) + _at(one.lead), axes, list(one.rows), part, cells)
 
 
 class Grid(NamedTuple):
-    """A table of numbers, with the indices of its rows and columns."""
+    """A table of numbers, with the indices of its rows and columns; `axes` say what these count."""
 
     name: str
+    axes: str
     rows: list[int]
     cols: list[int]
     cells: list[list[str]]
-    lead: tuple[int, ...] = ()
-    """Its indices in the tensor's dimensions before those."""
+
+
+def axis_names(axes: tuple[str, ...], rows: bool) -> str:
+    """``query ↓ value →``: what the rows and the columns of a table are. A vector has only columns."""
+    if len(axes) == 1:
+        return f"{axes[0]} →"
+    if axes:
+        return f"{axes[0]} ↓ {axes[1]} →"
+    return "row ↓ column →" if rows else "column →"
+
+
+def _at(lead: tuple[int, ...]) -> str:
+    """Indices in the dimensions before the last two, which are colons as in PyTorch: `` [0, 1, :, :]``."""
+    return f" [{', '.join(map(str, lead))}, :, :]" if lead else ""
+
+
+def compared(mismatch: Mismatch, view: Window) -> tuple[Grid, Grid]:
+    """The tables of what was expected and of what came out."""
+    axes = axis_names(mismatch.axes, len(mismatch.shape) > 1)
+    expected, got = (
+        Grid(name + _at(view.lead), axes, view.rows, view.cols, cells)
+        for name, cells in (("expected", view.expected), ("got", view.got))
+    )
+    return expected, got
 
 
 def _around(at: int, extent: int, most: int) -> list[int]:

@@ -80,9 +80,13 @@ def error_map(mismatch: Mismatch) -> Markup:
     side = "left" if col < cols / 20 else "right" if col > cols * 0.95 else "center"
     box = {"boxstyle": "round,pad=0.15", "fc": LABEL, "ec": "black", "lw": 0.6}
     axes.annotate("first", (col, row), (0, 9), textcoords="offset points", ha=side, fontsize=7, color="black", bbox=box)
-    axes.set_xlabel(f"column of {short(mismatch.output)}", fontsize=8, color=INK, labelpad=2)
+    down, across = (
+        ("row", "column", *mismatch.axes)[-2:] if len(mismatch.shape) == 2 else ("row", ("column", *mismatch.axes)[-1])
+    )
+    label = f"column of {short(mismatch.output)}" + (f": {across}" if across != "column" else "")
+    axes.set_xlabel(label, fontsize=8, color=INK, labelpad=2)
     if rows > 1:
-        axes.set_ylabel("row", fontsize=8, color=INK)
+        axes.set_ylabel(down, fontsize=8, color=INK)
     axes.tick_params(labelsize=7, colors=INK, length=2)
     axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
     axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))

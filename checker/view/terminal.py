@@ -83,14 +83,16 @@ def _source_line(line: content.SourceLine) -> Text:
 def _comparison(mismatch: Mismatch) -> Iterator[RenderableType]:
     view = content.window(mismatch, most=5)
     yield from map(_grid, content.input_tables(mismatch, view, most=5))
-    for name, cells in (("expected", view.expected), ("got", view.got)):
-        wrong = view.wrong if name == "got" else None
-        yield _grid(content.Grid(name, view.rows, view.cols, cells), view.first, wrong)
+    expected, got = content.compared(mismatch, view)
+    yield _grid(expected, view.first)
+    yield _grid(got, view.first, view.wrong)
 
 
 def _grid(grid: content.Grid, first: tuple[int, int] | None = None, wrong: list[list[bool]] | None = None) -> Padding:
     table = Table(box=SIMPLE_HEAD, padding=(0, 1), show_edge=False, pad_edge=False)
-    table.add_column(grid.name, style="bright_black", justify="right", min_width=len("expected"))
+    table.add_column(
+        f"{grid.name}\n{grid.axes}", style="bright_black", justify="right", min_width=len("expected"), vertical="bottom"
+    )
     for col in grid.cols:
         table.add_column(str(col), justify="right", min_width=WIDTH)
     for r, row in enumerate(grid.cells):

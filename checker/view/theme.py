@@ -103,5 +103,8 @@ def prose(text: str) -> Markup:
     html = Markup()
     for i, piece in enumerate(re.split(r"`([^`\n]+)`", text)):
         whole = Markup(' class="whole"') if len(piece) <= 40 else ""
-        html += Markup("<code{}>{}</code>").format(whole, piece) if i % 2 else markupsafe.escape(piece)
+        if i % 2:
+            html += Markup("<code{}>{}</code>").format(whole, piece)
+        else:  # a browser may break the line after the hyphen of "-inf"
+            html += markupsafe.escape(piece).replace("-inf", Markup('<span style="white-space:nowrap">-inf</span>'))
     return html.replace("\n", Markup("<br>"))

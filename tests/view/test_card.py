@@ -13,7 +13,7 @@ from checker.judge.verdict import Diagnosis, GateResult, GateWarning, Unreached,
 from checker.puzzle import Family
 from checker.simulator.trace import Finding
 from checker.view.card import card_html
-from checker.view.card_content import Excerpt, card_of, window
+from checker.view.card_content import Excerpt, card_of, compared, window
 from checker.view.terminal import print_card
 from tests.view import verdicts
 from tests.view.pages import HOSTILE, Page
@@ -185,6 +185,17 @@ def test_the_window_holds_the_first_wrong_element() -> None:
         assert (view.rows[r], view.cols[c]) == (0 if len(shape) == 1 else mismatch.first[-2], mismatch.first[-1])
         assert view.expected[r][c] != view.got[r][c]
         assert max(len(view.rows), len(view.cols)) <= 3
+
+
+def test_the_tables_say_what_their_rows_and_columns_are() -> None:
+    for shape, at, axes in (((5, 37), "", "row ↓ column →"), ((2, 3, 6, 8), " [1, 0, :, :]", "row ↓ column →")):
+        mismatch = verdicts.mismatch(shape)
+        for table in compared(mismatch, window(mismatch, most=3)):
+            assert (table.name.removeprefix("expected").removeprefix("got"), table.axes) == (at, axes)
+    keys = replace(verdicts.mismatch(), axes=("key", "value"))
+    assert card_html(verdicts.wrong_values()).count("row ↓ column →") == 2
+    for table in compared(keys, window(keys, most=3)):
+        assert table.axes == "key ↓ value →"
 
 
 def test_a_card_offers_no_film_of_a_launch_too_large_to_make() -> None:
