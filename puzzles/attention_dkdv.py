@@ -49,7 +49,7 @@ def attention_dkdv_kernel(
     BLOCK_N: tl.constexpr,  # keys per tile
     D: tl.constexpr,  # head dimension: 16, 32, 64 or 128
 ):
-    """Program (i, j) owns key tile i of batch and key head j = batch * H_KV + head_kv, for all query heads that share it."""
+    """Program (i, j) owns key tile i of batch and key head j = batch * H_KV + head_kv, for all its query heads."""
     # In PyTorch:
     #     k, v = (x.repeat_interleave(H_Q // H_KV, dim=1) for x in (k, v))
     #     i, j, length = torch.arange(N_Q)[:, None], torch.arange(N_KV), key_lengths[:, None, None, None]

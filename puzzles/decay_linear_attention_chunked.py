@@ -27,7 +27,7 @@ def decay_linear_attention_chunked_kernel(
     BLOCK_V: tl.constexpr,  # columns of the values that one program owns
     D: tl.constexpr,  # numbers in a query or key: 16, 32, 64 or 128
 ):
-    """Program (j, i) owns head j = batch * H + head and value columns i * BLOCK_V onwards. No feature map, no normaliser."""
+    """Program (j, i) owns head j = batch * H + head, value columns from i * BLOCK_V. No feature map, no normaliser."""
     # In PyTorch:
     #     s, rows = s0, []
     #     for i in range(N):

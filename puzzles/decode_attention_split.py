@@ -24,12 +24,12 @@ def decode_attention_split_kernel(
     H_Q,  # query heads
     H_KV,  # key and value heads; H_Q is a multiple of it
     N_KV,  # number of keys in memory
-    SPLITS,  # how many programs share the keys of a head: each takes ⌈key_lengths[b] / SPLITS⌉ of them, the last ones fewer or none
+    SPLITS,  # programs that share the keys of a head: each takes ⌈key_lengths[b] / SPLITS⌉, the last ones fewer or none
     BLOCK_G: tl.constexpr,  # a power of two, at least 16 and at least H_Q / H_KV
     BLOCK_N: tl.constexpr,  # keys per tile
     D: tl.constexpr,  # head dimension: 16, 32, 64 or 128
 ):
-    """Program (s, j) owns split s of batch and key head j = batch * H_KV + head_kv, for all query heads that share it."""
+    """Program (s, j) owns split s of batch and key head j = batch * H_KV + head_kv, for all its query heads."""
     # In PyTorch:
     #     k, v = (x.repeat_interleave(H_Q // H_KV, dim=1) for x in (k, v))
     #     j, split, length = torch.arange(N_KV), torch.arange(SPLITS)[:, None], key_lengths[:, None, None, None]

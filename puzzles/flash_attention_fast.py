@@ -33,7 +33,7 @@ def flash_attention_fast_kernel(
     BLOCK_N: tl.constexpr,  # keys per tile
     D: tl.constexpr,  # head dimension: 16, 32, 64 or 128
 ):
-    """Program (i, j) owns one query tile of batch and head j = batch * H_Q + head. A query that sees no key gives 0 and -inf."""
+    """Program (i, j) owns one query tile of batch and head j = batch * H_Q + head. No key seen: 0 and -inf."""
     # In PyTorch:
     #     k, v = (x.repeat_interleave(H_Q // H_KV, dim=1) for x in (k, v))
     #     s = scale * (q @ k.mT)

@@ -34,12 +34,12 @@ def flash_attention_window_kernel(
     H_KV,  # key and value heads; H_Q is a multiple of it
     N_Q,  # number of queries
     N_KV,  # number of keys in memory
-    WINDOW,  # how many keys a query sees at most: its own, at position i + key_lengths[b] - N_Q, and those just before it
+    WINDOW,  # keys a query sees at most: its own, at position i + key_lengths[b] - N_Q, and those just before it
     BLOCK_M: tl.constexpr,  # queries per tile
     BLOCK_N: tl.constexpr,  # keys per tile
     D: tl.constexpr,  # head dimension: 16, 32, 64 or 128
 ):
-    """Program (i, j) owns query tile i of batch and head j = batch * H_Q + head, and loads no tile that none of its queries sees."""
+    """Program (i, j) owns query tile i of batch and head j = batch * H_Q + head, and loads no tile in vain."""
     # A query that sees no key gives 0 and the sink; -inf without one
     # In PyTorch:
     #     k, v = (x.repeat_interleave(H_Q // H_KV, dim=1) for x in (k, v))

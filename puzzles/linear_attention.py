@@ -28,7 +28,7 @@ def linear_attention_kernel(
     BLOCK_V: tl.constexpr,  # columns of the values that one program owns
     D: tl.constexpr,  # numbers in a query or key: 16, 32, 64 or 128
 ):
-    """Program (j, i) owns head j = batch * H + head and value columns i * BLOCK_V onwards. phi(x) = elu(x) + 1, eps = 1e-6."""
+    """Program (j, i) owns head j = batch * H + head, value columns from i * BLOCK_V. phi(x) = elu(x) + 1, eps = 1e-6."""
     # In PyTorch:
     #     q, k = (torch.nn.functional.elu(x) + 1 for x in (q, k))
     #     k = k * (torch.arange(N_KV) < key_lengths[:, None])[:, None, :, None]

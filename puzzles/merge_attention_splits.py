@@ -6,7 +6,7 @@ import triton.language as tl
 
 @triton.jit
 def merge_attention_splits_kernel(
-    o_part_ptr,  # [M, SPLITS, D] float32 input: the output over each split's keys; where lse_part is -inf it holds anything
+    o_part_ptr,  # [M, SPLITS, D] float32 input: output over each split's keys; anything where lse_part is -inf
     lse_part_ptr,  # [M, SPLITS] float32 input: log-sum-exp of each split, -inf where it has no key
     o_ptr,  # [M, D] output over all keys; 0 where no split has a key
     lse_ptr,  # [M] float32 output: log-sum-exp of all scores

@@ -44,7 +44,7 @@ def attention_dq_kernel(
     BLOCK_N: tl.constexpr,  # keys per tile
     D: tl.constexpr,  # head dimension: 16, 32, 64 or 128
 ):
-    """Program (i, j) owns query tile i of batch and head j = batch * H_Q + head. A query that sees no key has a gradient of 0."""
+    """Program (i, j) owns query tile i of batch and head j = batch * H_Q + head. No key seen: gradient 0."""
     # In PyTorch:
     #     k, v = (x.repeat_interleave(H_Q // H_KV, dim=1) for x in (k, v))
     #     i, j, length = torch.arange(N_Q)[:, None], torch.arange(N_KV), key_lengths[:, None, None, None]

@@ -27,7 +27,7 @@ def causal_linear_attention_kernel(
     BLOCK_V: tl.constexpr,  # columns of the values that one program owns
     D: tl.constexpr,  # numbers in a query or key, a power of two
 ):
-    """Program (j, i) owns head j = batch * H + head and value columns i * BLOCK_V onwards. phi(x) = elu(x) + 1, eps = 1e-6."""
+    """Program (j, i) owns head j = batch * H + head, value columns from i * BLOCK_V. phi(x) = elu(x) + 1, eps = 1e-6."""
     # In PyTorch:
     #     q, k = (torch.nn.functional.elu(x) + 1 for x in (q, k))
     #     a = (q @ k.mT).tril()

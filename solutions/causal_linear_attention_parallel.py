@@ -27,7 +27,7 @@ def causal_linear_attention_parallel_kernel(
     BLOCK_V: tl.constexpr,  # columns of the values that one program owns
     D: tl.constexpr,  # numbers in a query or key: 16, 32, 64 or 128
 ):
-    """Program (c, j, i) owns chunk c of head j = batch * H + head, value columns i * BLOCK_V onwards. phi(x) = elu(x) + 1, eps = 1e-6."""
+    """Program (c, j, i) owns chunk c of head j = batch * H + head, columns from i * BLOCK_V. phi(x) = elu(x) + 1, eps = 1e-6."""
     # In PyTorch:
     #     q, k = (torch.nn.functional.elu(x) + 1 for x in (q, k))
     #     q, k, v = (torch.nn.functional.pad(x, (0, 0, 0, N_CHUNKS * CHUNK - N)) for x in (q, k, v))

@@ -12,7 +12,7 @@ def decode_attention_paged_kernel(
     o_part_ptr,  # [B, H_Q, SPLITS, D] float32 output: attention over the keys of each split alone, contiguous
     lse_part_ptr,  # [B, H_Q, SPLITS] float32 output: log-sum-exp of the scores of each split, contiguous
     key_lengths_ptr,  # [B] int32: how many keys a text has
-    block_table_ptr,  # [B, MAX_PAGES] int32: the page of keys i * PAGE to i * PAGE + PAGE - 1; anything past the length, contiguous
+    block_table_ptr,  # [B, MAX_PAGES] int32, contiguous: the page of keys from i * PAGE; anything past the length
     stride_kb,  # k: elements from one page to the next
     stride_kh,  # k: from one head to the next
     stride_kn,  # k: from one key to the next
@@ -25,13 +25,13 @@ def decode_attention_paged_kernel(
     H_Q,  # query heads
     H_KV,  # key and value heads; H_Q is a multiple of it
     MAX_PAGES,  # entries of the block table for each text
-    SPLITS,  # how many programs share the keys of a head: each takes ⌈key_lengths[b] / SPLITS⌉ of them, the last ones fewer or none
+    SPLITS,  # programs that share the keys of a head: each takes ⌈key_lengths[b] / SPLITS⌉, the last ones fewer or none
     PAGE: tl.constexpr,  # keys in a page: 8, 16, 32 or 64
     BLOCK_G: tl.constexpr,  # a power of two, at least 16 and at least H_Q / H_KV
     BLOCK_N: tl.constexpr,  # keys per tile
     D: tl.constexpr,  # head dimension: 16, 32, 64 or 128
 ):
-    """Program (s, j) owns split s of batch and key head j = batch * H_KV + head_kv, for all query heads that share it."""
+    """Program (s, j) owns split s of batch and key head j = batch * H_KV + head_kv, for all its query heads."""
     # PyTorch has no masked loads: clamp and nan_to_num are here only, and your kernel must not load what they hide
     # In PyTorch:
     #     pages = block_table.clamp(0, len(k) - 1).long()

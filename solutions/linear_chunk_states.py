@@ -21,7 +21,7 @@ def linear_chunk_states_kernel(
     BLOCK_V: tl.constexpr,  # columns of the values that one program owns
     D: tl.constexpr,  # numbers in a key: 16, 32, 64 or 128
 ):
-    """Program (c, j, i) owns chunk c of head j = batch * H + head, value columns i * BLOCK_V onwards. phi(x) = elu(x) + 1."""
+    """Program (c, j, i) owns chunk c of head j = batch * H + head, columns from i * BLOCK_V. phi(x) = elu(x) + 1."""
     # In PyTorch:
     #     k = torch.nn.functional.elu(k) + 1
     #     k, v = (torch.nn.functional.pad(x, (0, 0, 0, N_CHUNKS * CHUNK - N)) for x in (k, v))

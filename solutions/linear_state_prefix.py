@@ -14,7 +14,7 @@ def linear_state_prefix_kernel(
     SIZE,  # numbers in a state
     BLOCK_SIZE: tl.constexpr,  # numbers of the state that one program owns
 ):
-    """Program (i, g) owns numbers i * BLOCK_SIZE onwards of the states of group g. start[c] = x0 + x[0] + ... + x[c - 1]."""
+    """Program (i, g) owns numbers from i * BLOCK_SIZE of group g's states. start[c] = x0 + x[0] + ... + x[c - 1]."""
     # In PyTorch:
     #     start = x0[:, None] + torch.cumsum(x, dim=1) - x
     #     end = x0 + x.sum(dim=1)

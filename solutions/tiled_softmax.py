@@ -15,7 +15,7 @@ def tiled_softmax_kernel(
     BLOCK_M: tl.constexpr,  # rows in a tile, a power of two
     BLOCK_N: tl.constexpr,  # columns in a tile, a power of two
 ):
-    """Program `pid` owns rows pid * BLOCK_M up to BLOCK_M of them, none past M; it reads them twice and writes them once."""
+    """Program `pid` owns rows pid * BLOCK_M up to BLOCK_M of them, none past M; reads them twice, writes once."""
     # In PyTorch: y = torch.softmax(x, dim=1)
     # your code starts here (about 22 lines)
     pid = tl.program_id(0)

@@ -17,7 +17,7 @@ def triangular_inverse_kernel(
     CHUNK: tl.constexpr,  # tokens in a chunk
     D_V: tl.constexpr,  # numbers in a value: 16, 32 or 64
 ):
-    """Program (c, j) owns chunk c of head j = batch * H + head. Past the end of the text, rows of A are 0 and T is I."""
+    """Program (c, j) owns chunk c of head j = batch * H + head. Past the text's end, rows of A are 0 and T is I."""
     # In PyTorch:
     #     t = torch.linalg.inv(torch.eye(CHUNK, dtype=a.dtype) - a)
     #     values = torch.nn.functional.pad(v, (0, 0, 0, N_CHUNKS * CHUNK - N)).unflatten(2, (N_CHUNKS, CHUNK))

@@ -175,6 +175,12 @@ def test_themes_follow_the_notebook_before_the_system(show: Open, softmax: films
             assert (bright(ground) > bright(ink)) == light, (what, system, notebook)
 
 
+def test_source_breaks_between_words_although_jupyterlab_breaks_anywhere(show: Open, softmax: films.Shot) -> None:
+    page = show("<style>.jp-OutputArea-output pre{word-break:break-all}</style>" + softmax.html)
+    page.evaluate("() => document.body.classList.add('jp-OutputArea-output')")
+    assert page.locator(".source").evaluate("(e) => getComputedStyle(e).wordBreak") == "normal"
+
+
 def test_without_scripts_nothing_pretends_to_work(show: Open, softmax: films.Shot) -> None:
     page = show(softmax.html, java_script_enabled=False)
     assert not page.locator(".controls").is_visible()

@@ -78,6 +78,8 @@ HANGING = """() => { const film = document.querySelector('.tbt-film'), edge = fi
     return [...film.querySelectorAll('*')].filter((n) => !n.closest('.source, script, style') && n.getClientRects().length)
         .filter((n) => { const r = n.getBoundingClientRect(); return r.right > edge.right + 1 || r.left < edge.left - 1; })
         .map((n) => n.outerHTML.slice(0, 90)); }"""
+PAST_THE_STAGE = """() => { const stage = document.querySelector('.stage').getBoundingClientRect();
+    return [...document.querySelectorAll('.stage text')].filter((t) => t.getBoundingClientRect().right > stage.right + 8).map((t) => t.textContent); }"""
 OVERLAPS = """() => { const overlaps = [];
     const boxes = [...document.querySelectorAll('.stage text')].filter((t) => t.textContent).map((t) => [t.textContent, t.getBoundingClientRect()]);
     boxes.forEach(([a, r], i) => boxes.slice(i + 1).forEach(([b, s]) => {
@@ -95,3 +97,4 @@ def test_nothing_is_cut_off_or_overlaps(show: Open, tmp_path: Path) -> None:
                 page.set_viewport_size({"width": width, "height": 800})
                 assert (name, width, page.evaluate(HANGING)) == (name, width, [])
                 assert (name, width, page.evaluate(OVERLAPS)) == (name, width, [])
+                assert (name, width, page.evaluate(PAST_THE_STAGE)) == (name, width, [])
