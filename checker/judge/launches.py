@@ -223,7 +223,11 @@ class _Zeros(TorchFunctionMode):
     """Zeros where random numbers would take seconds to draw. (Torch's fake tensors import its compiler first: seconds, too.)"""
 
     def __torch_function__(
-        self, function: Callable[..., Any], types: object, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+        self,
+        function: Callable[..., Any],
+        types: object,
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         if function not in (torch.rand, torch.randn):
             return function(*args, **(kwargs or {}))
