@@ -64,6 +64,10 @@ def allowed(row: Row) -> bool:
     (chunk, block), (b, h), family = row["tile"], row["heads"], row["family"]
     if family is forgetting.huge and row["dtype"] != "float32":
         return False
+    if family is forgetting.erased and (row["dtype"] == "bfloat16" or row["past"] or "repeated" in row["layout"]):
+        return False
+    if family is forgetting.erased and row["remainder"] in (*range(49), "short"):
+        return False
     short = row["remainder"] in ("short", "alone", *range(16))
     if short and family in (forgetting.mixed, forgetting.alike, forgetting.strengths):
         return False
@@ -121,7 +125,10 @@ PUZZLE = linear(
         from_row,
         allowed,
         once={
-            "family": (NORMAL, forgetting.repeated, forgetting.resets, forgetting.growing, forgetting.huge),
+            "family": (
+                *(NORMAL, forgetting.repeated, forgetting.resets, forgetting.growing, forgetting.huge),
+                forgetting.erased,
+            ),
             "remainder": (48, 1, 2, 5, 11, 23),
             "values": ("one", 0.5),
             "tile": ((64, 16), (32, 64)),

@@ -302,6 +302,30 @@ def creeping(x: Tokens, case: Case) -> Tokens:
     return x
 
 
+@family("values that are written and then erased", "values erased", chunks=4)
+def erased(x: Tokens, case: Case) -> Tokens:
+    """Chunks write and erase in turn, and queries ask for what was erased: what the state still held and what the chunk took from it
+    cancel, but for what either was rounded.
+
+    A quarter of the queries, keys and strengths, and half of the values, are halfway between two numbers that bfloat16 can hold, and
+    exact in TF32. Keys are at right angles.
+    """
+    (chunk, place), between = positions(x, case), 1 + 1 / 256
+    odd, kind, column = chunk[0, 0] % 2 == 1, place[0, 0] % 16, torch.arange(x.v.shape[-1])
+    index = torch.arange(16)
+    common = (index[:, None] & index)[..., None] >> torch.arange(4) & 1  # the bits that two indices share
+    signs = 1.0 - 2.0 * (common.sum(dim=-1) % 2)
+    keys = torch.nn.functional.pad(signs / 4, (0, x.k.shape[-1] - 16))
+    x.k[:], x.q[:] = keys[kind], keys[torch.where(odd, kind, (kind + 8) % 16)]
+    x.g.zero_()
+    x.beta[:] = torch.where(kind % 4 == 1, between, 1.0)
+    x.q *= torch.where(kind % 4 == 2, between, 1.0)[:, None]
+    x.k *= torch.where(kind % 4 == 3, between, 1.0)[:, None]
+    value = torch.where((column // 4 + column // 16) % 2 == 1, between, 1.0) * 4
+    x.v[:] = torch.where((kind[:, None] == column % 16) & ~odd[:, None], value, 0.0)
+    return x
+
+
 DELTA = (
     NORMAL,
     growing,

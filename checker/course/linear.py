@@ -234,6 +234,7 @@ NEEDS: dict[Family, dict[str, tuple[object, ...]]] = {
     values.heavy: {"dtype": ("float16",), **ALONE},
     values.short_keys: {"dtype": ("float32",), **ALONE},
     values.halfway: {"dtype": ("float32",), **ALONE, "heads": ((1, 5), (1, 4))},
+    values.taken_back: {"dtype": ("float32", "float16"), **ALONE, "past": (None, 0)},
 }
 """What a family takes to show what it is for."""
 REMAINDERS = ("one", "none", "all but one", "prime", "short", "alone")
@@ -274,7 +275,11 @@ def columns(share: str | float, block: int) -> int:
 def sensible(row: Row) -> bool:
     """False for combinations that cannot show what their family is for. Raises KeyError while it cannot tell."""
     family = row["family"]
-    if family in (values.contributions, values.uneven) and row["remainder"] in ("short", "alone", *SWEPT):
+    if family in (values.contributions, values.uneven, values.taken_back) and row["remainder"] in (
+        "short",
+        "alone",
+        *SWEPT,
+    ):
         return False
     if family in (values.outlier, values.halfway, values.dwarfing) and row["remainder"] in ("alone", *range(16)):
         return False
@@ -327,7 +332,7 @@ def chunk_space(past: Sequence[int | None], weights: bool = True) -> Space:
         case,
         allowed,
         once={
-            "family": (*ONCE, values.heavy) if weights else ONCE,
+            "family": (*ONCE, values.heavy, values.taken_back) if weights else ONCE,
             "remainder": SWEPT,
             "heads": ((3, 11),),
             "tile": ((256, 16), (32, 64)),

@@ -243,6 +243,20 @@ def halfway(x: Tokens, case: Case) -> Tokens:
     return Tokens(q, k, v, x.generator)
 
 
+@family("values that a later chunk takes back", "values taken back", chunks=3)
+def taken_back(x: Tokens, case: Case) -> Tokens:
+    """At the end of every other chunk its weights cancel the state, but for what either was rounded, in all columns but every fourth.
+
+    Features of keys, and half of all others and of the values, are halfway between two that bfloat16 can hold, and exact in TF32.
+    """
+    token, column, between = torch.arange(x.k.shape[-2]), torch.arange(x.v.shape[-1]), 1 / 256
+    x.q[:], x.k[:] = torch.where(torch.arange(x.q.shape[-2]) % 2 == 0, between, 0.0)[:, None], between
+    value = torch.where((column // 4) % 2 == 1, 1.0, 1.0 + between)
+    back = torch.where(column % 4 == 0, 0.0, -1.0)
+    x.v[:] = value * torch.where((token // chunk_width(case) % 2 == 1)[:, None], back, 1.0)
+    return x
+
+
 @family("values that are all below zero", "values below zero")
 def one_way(x: Tokens, case: Case) -> Tokens:
     x.v = -x.v.abs() - 0.5
@@ -369,5 +383,5 @@ def many_small(x: Tokens, case: Case) -> Tokens:
 
 FAMILIES = (
     *(NORMAL, growing, constant, warm, hot, cold, freezing, faint, frozen, half_frozen, huge, signs, halfway, one_way),
-    *(short_keys, steep, dwarfing, blanks, heavy, outlier, contributions, many_small),
+    *(short_keys, steep, dwarfing, blanks, heavy, taken_back, outlier, contributions, many_small),
 )
