@@ -51,7 +51,7 @@ def programs(case: Case) -> int:
     return cdiv(case.sizes["N_KV"], case.meta["BLOCK_N"]) * case.sizes["B"] * case.sizes["H_KV"]
 
 
-NEEDED = "only the tiles that see a key of the tile, each once for every query head"
+NEEDED = "a program needs only the tiles of queries that see one of its keys, each once for every query head"
 ONCE = "written once, at the end, and never read: the sum over queries and heads stays on chip"
 
 PUZZLE = gradient(

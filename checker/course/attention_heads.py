@@ -252,7 +252,7 @@ def programs(case: Case) -> int:
     return cdiv(case.sizes["N_Q"], case.meta["BLOCK_M"]) * case.sizes["B"] * case.sizes["H_Q"]
 
 
-NEEDED = "only the tiles that a query of the tile may see, each once"
+NEEDED = "a program needs only the tiles of keys that one of its queries may see, each once"
 PER_PROGRAM = "one number a program"
 PER_QUERY = "one number a query"
 heads = partial(flash, grid=lambda n: (cdiv(n["N_Q"], n["BLOCK_M"]), n["B"] * n["H_Q"]))

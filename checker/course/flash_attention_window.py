@@ -215,7 +215,7 @@ def in_26_tiles(family: Family) -> Case:
 
 
 LEVEL, CALM, STEEP = map(in_26_tiles, (values.constant, values.calm_scores, values.climbing_scores))
-NEEDED = "only the tiles that a query of the tile sees, each once: none beyond the diagonal, and none before the window"
+NEEDED = "a program needs only the tiles of keys that one of its queries sees, each once: none beyond the diagonal, and none before the window"
 
 PUZZLE = heads.heads(
     __file__,

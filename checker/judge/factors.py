@@ -45,7 +45,7 @@ FLAGS: dict[str, tuple[str, str]] = {
     "POWER": ("with values near the ends of their type", "with ordinary values"),
     "SINKS": ("with sinks", "without sinks"),
     "SHARED": ("with pages that several texts share", "with pages of one text each"),
-    "RAGGED": ("with keys padded to a length for each batch", "with all keys of every batch"),
+    "RAGGED": ("with texts shorter than N_KV", "with texts of N_KV keys"),
     "EMPTY": ("with texts that have no key yet", "with keys in every text"),
     "VIEW": ("with queries that are a view of a wider tensor", "with queries of their own"),
     "WIDE": ("with a block table that is part of a wider one", "with a block table of its own"),

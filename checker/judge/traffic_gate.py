@@ -89,17 +89,17 @@ def failed(candidate: Candidate, failure: Failure) -> GateResult:
     puzzle, source, failing = candidate.puzzle, candidate.source, failure.outcome
     name, verb, moved, allowed = overdrawn(puzzle, failing)[0]
     lines = _lines_moving(failing.trace, name, verb)
-    where = f", by {join(source.line_words(line) for line in lines)}" if lines else ""
+    where = f"It is {verb} by {join(source.line_words(line) for line in lines)}." if lines else ""
     advice = (
         "Is a tile loaded twice? Load it once and reuse it: it stays in the program's registers. If not, some load is unnecessary."
         if verb == "loaded"
         else "Store each result once, when it is final."
     )
-    message = f"{_excess(failing, name, verb, moved, allowed)}{where} ({factors.described(failing.case)}: {moved:,} bytes, allowed {allowed:,})."
+    message = f"{_excess(failing, name, verb, moved, allowed)} ({factors.described(failing.case)}: {moved:,} bytes, allowed {allowed:,})."
     return GateResult(
         GATE,
         "failed",
-        " ".join(filter(None, (message, _because(puzzle, failing, name), failure.experiment))),
+        " ".join(filter(None, (message, where, _because(puzzle, failing, name), failure.experiment))),
         line=lines[-1] if lines else None,
         advice=advice,
         case=failing.case,
@@ -111,6 +111,8 @@ def _excess(outcome: Outcome, name: str, verb: str, moved: int, allowed: int) ->
     full, tensor = _tensor_bytes(outcome, name), short(name)
     if full == 0:
         return f"{tensor} was {verb} more than this puzzle allows"
+    if moved < full:
+        return f"{100 * moved / full:.2g}% of {tensor} was {verb}; this puzzle allows {100 * allowed / full:.2g}%"
     limit = f"{allowed / full:.3g}" if allowed else "none"
     return f"{tensor} was {verb} {_times(moved / full, 'times over')}; this puzzle allows {limit}"
 

@@ -32,11 +32,14 @@ def with_departure(verdict: Verdict, source: KernelSource) -> Verdict:
     running = puzzle.film.diagram.running
     if running is None or running.exact is None:
         return verdict
-    departure = _departure(puzzle, source, case, running)
+    departure = _departure(puzzle, source, case, running, failure.mismatch.first)
     return verdict if departure is None else replace(verdict, diagnosis=departure)
 
 
-def _departure(puzzle: Puzzle, source: KernelSource, case: Case, running: RunningState) -> Diagnosis | None:
+def _departure(
+    puzzle: Puzzle, source: KernelSource, case: Case, running: RunningState, wrong: tuple[int, ...]
+) -> Diagnosis | None:
+    """`wrong` is the index of an output's first wrong element."""
     prepared = prepare(puzzle, case)
     result = next(iter(Sandbox.shared().simulate(source, [prepared.launch], SimulateOptions(events=True, state=True))))
     if result.status != "passed" or result.trace is None:
@@ -48,11 +51,23 @@ def _departure(puzzle: Puzzle, source: KernelSource, case: Case, running: Runnin
         rows = math.prod(result.trace.tensors[running.rows].shape[:-1])
         return _first(film.divergences[0], source, several_rows=rows > 1)
     followed = [name for name in running.names if name in film.layout.tensor(running.rows).columns]
-    if not followed:
+    if not followed or not _known(running, case, tensors, wrong):
         return None
     is_are = "is" if len(followed) == 1 else "are"
     note = f"{join(followed)} {is_are} right after every chunk that your kernel loads. Either it misses a chunk, or the mistake comes later."
     return Diagnosis(None, note=note, try_="Start at the line that stores the wrong number and work backwards.")
+
+
+def _known(running: RunningState, case: Case, tensors: dict[str, torch.Tensor], wrong: tuple[int, ...]) -> bool:
+    """Whether the state of the row with the wrong element has an exact value at the end: a query that sees no key has none."""
+    assert running.exact is not None
+    *lead, rows, columns = tensors[running.rows].shape
+    if running.walked != running.rows:
+        columns = tensors[running.walked].shape[-2]
+    inputs = {name: tensor.double() for name, tensor in tensors.items()}
+    exact = running.exact(case, inputs, torch.ones(rows, columns, dtype=torch.int32), wrong[: len(lead)])
+    row = wrong[len(lead)]
+    return not any(exact[0].during[name][0, row].isnan() for name in running.names)
 
 
 def _first(departure: Divergence, source: KernelSource, several_rows: bool) -> Diagnosis:

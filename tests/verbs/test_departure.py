@@ -38,6 +38,19 @@ def test_a_known_mistake_needs_no_such_note(runner, monkeypatch):  # noqa: F811
     assert departure.with_departure(verdict, source) is verdict
 
 
+def test_a_row_that_sees_nothing_is_not_called_right(runner, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(departure, "Sandbox", type("Local", (), {"shared": staticmethod(lambda: runner)}))
+    puzzle = PUZZLES["flash_attention_heads"]
+    sizes, flags = {"B": 1, "H_Q": 1, "H_KV": 1, "N_Q": 2, "N_KV": 1, "D": 16}, {"IS_CAUSAL": True, "RAGGED": 0}
+    case = replace(puzzle.film.case, sizes=sizes, flags={**puzzle.film.case.flags, **flags}, family=NORMAL)
+    source = changed(solution(puzzle.name), "offs_m[:, None] <= length - N_Q)", "offs_m[:, None] <= N_Q)")
+    blind, seeing = (
+        departure._departure(puzzle, source, case, puzzle.film.diagram.running, (0, 0, row)) for row in (0, 1)
+    )
+    assert blind is None, "query 0 sees no key, so nobody knows what its maximum should be"
+    assert "m_i and l_i are right" in seeing.note
+
+
 def test_a_sink_may_be_counted_before_the_loop_or_after_it(runner, monkeypatch):  # noqa: F811
     monkeypatch.setattr(departure, "Sandbox", type("Local", (), {"shared": staticmethod(lambda: runner)}))
     puzzle = PUZZLES["flash_attention_window"]
@@ -56,7 +69,7 @@ def test_a_sink_may_be_counted_before_the_loop_or_after_it(runner, monkeypatch):
             ("l_i += tl.exp(tl.load(sinks_ptr + head))", "l_i of row 0, 0, 0 should be"),
         ):
             source = changed(late, store, f"    {added}\n{store}")
-            found = departure._departure(puzzle, source, case, puzzle.film.diagram.running)
+            found = departure._departure(puzzle, source, case, puzzle.film.diagram.running, (0, 0, 0))
             assert says in found.note, (n_kv, added)
             assert found.line is None, "the line in the loop is right"
             assert "should be" not in found.note or "the lines after it" in found.try_
