@@ -9,14 +9,16 @@ from dataclasses import dataclass, replace
 from checker.judge import factors
 from checker.judge.launches import Prepared, prepare_if_possible, volume
 from checker.judge.outcome import Candidate, Outcome
-from checker.puzzle import NORMAL, Case, Puzzle, Scalar
+from checker.puzzle import NORMAL, Case, Family, Puzzle, Scalar
 
-MOST_RUNS = 32
+MOST_RUNS = 40
 LARGEST_TILE = 4096
 MOST_TILES = 256
 """A case with more tiles takes long and cannot be worked out by hand."""
 FEW = 3
 """Numbers in a row: with fewer, a softmax is 1 whatever the kernel does, and with more, a row is longer than it need be."""
+FAMILIES = 3
+"""So many families of harder numbers are tried in rows of a few."""
 DRAWS = 3
 """So many draws of ordinary numbers, because the largest has to come late in a row to expose some mistakes."""
 FITS_A_HEAD = 1000.0
@@ -29,15 +31,22 @@ def plainest_failure(
     """The plainest outcome for which `fails` holds, after at most `most_runs` simulations; at worst one of `failing`.
 
     Ordinary float32 numbers in packed tensors come first, a few of them, whether or not the puzzle has such a case. Only if the kernel
-    is right there does a harder case stay: the plainest of `failing`, with whatever can be made plain. Then tiles and sizes shrink.
+    is right there does a harder case stay: a few numbers of a family that fails, or else the plainest of `failing`, with whatever can
+    be made plain. Then tiles and sizes shrink.
     A case in which some number is plainly wrong is not given up for one in which all look like rounding.
     """
-    columns = _columns(candidate.puzzle, failing[0].case)
-    start = min(failing, key=lambda outcome: (not _is_plain(outcome), *_hardness(outcome.prepared, columns)))
-    search = _Search(candidate, start, fails, most_runs)
-    search.first(list(_everyday(candidate.puzzle, search.case, start.prepared.config is None)))
+    puzzle, columns = candidate.puzzle, _columns(candidate.puzzle, failing[0].case)
+    hardness = {id(outcome): _hardness(outcome.prepared, columns) for outcome in failing}
+    start = min(failing, key=lambda outcome: (not _is_plain(outcome), *hardness[id(outcome)]))
+    search, tiles = _Search(candidate, start, fails, most_runs), start.prepared.config is None
+    search.first(list(_everyday(puzzle, search.case, tiles)))
     if not is_everyday(search.case):
-        search.first(list(_plainer(candidate.puzzle, search.case, start.prepared.config is None)))
+        if start.case.family != NORMAL:
+            reach = hardness[id(start)][:2]
+            alike = sorted((o for o in failing if hardness[id(o)][:2] == reach), key=lambda o: hardness[id(o)])
+            families = [family for family in dict.fromkeys(o.case.family for o in alike) if family != NORMAL]
+            search.first(list(_few_of_each(puzzle, search.case, families[:FAMILIES], tiles)))
+        search.first(list(_plainer(puzzle, search.case, tiles)))
     search.shrink()
     return search.best
 
@@ -112,25 +121,44 @@ def _everyday(puzzle: Puzzle, case: Case, tiles: bool) -> Iterator[Case]:
     Without `tiles`, tiles stay. Of batches, heads and the like there are few, because each of them makes programs of its own.
     """
     plain = replace(case, family=NORMAL, dtype="float32", layout="contiguous", flags=_off(case), seed=0)
-    columns = _columns(puzzle, case)
-    least = in_small_tiles(puzzle, replace(plain, sizes=dict.fromkeys(case.sizes, 1))) if tiles else plain
-    tile = least.meta.get(factors.tile_of(columns, case.meta) or "", FEW)
+    columns, tile = _columns(puzzle, case), _smallest_tile(puzzle, plain, tiles)
     for seed in range(DRAWS):
         for n in sorted({FEW, 2 * FEW, tile + 1, 2 * tile}):
             for others in (1, 2, n):
-                wanted = {
-                    name: n if name == columns else others if factors.tile_of(name, case.meta) else min(others, 2)
-                    for name in case.sizes
-                }
-                sizes = {name: smallest_from(puzzle, name, size) for name, size in wanted.items()}
-                small = replace(plain, sizes=sizes, seed=seed)
-                yield in_small_tiles(puzzle, small) if tiles else small
+                yield _few(puzzle, replace(plain, seed=seed), n, others, tiles)
             if seed and n == FEW:
                 break
     yield plain
     rows = {name: smallest_from(puzzle, name, FEW if name == columns else 2) for name in case.sizes}
     apart = replace(plain, sizes=rows, layout="padded")  # ordinary numbers, too: only the strides are special
     yield in_small_tiles(puzzle, apart) if tiles else apart
+
+
+def _few_of_each(puzzle: Puzzle, case: Case, families: Sequence[Family], tiles: bool) -> Iterator[Case]:
+    """A few numbers of each family, then just more than one tile; with several heads, which may begin with other kinds of numbers."""
+    plain = replace(case, dtype="float32", layout="contiguous", flags=_off(case), seed=0)
+    for n in (FEW, 2 * FEW, _smallest_tile(puzzle, plain, tiles) + 1):
+        for family in families:
+            yield _few(puzzle, replace(plain, family=family), n, n, tiles)
+
+
+def _few(puzzle: Puzzle, case: Case, n: int, others: int, tiles: bool) -> Case:
+    """The case with `n` numbers in a row, and `others` in every tiled dimension, but at most two of batches, heads and the like."""
+    columns = _columns(puzzle, case)
+    wanted = {
+        name: n if name == columns else others if factors.tile_of(name, case.meta) else min(others, 2)
+        for name in case.sizes
+    }
+    sizes = {name: smallest_from(puzzle, name, size) for name, size in wanted.items()}
+    small = replace(case, sizes=sizes)
+    return in_small_tiles(puzzle, small) if tiles else small
+
+
+def _smallest_tile(puzzle: Puzzle, case: Case, tiles: bool) -> int:
+    """Of a row. Without `tiles`, the case's own."""
+    least = replace(case, sizes={name: smallest_from(puzzle, name, 1) for name in case.sizes})
+    least = in_small_tiles(puzzle, least) if tiles else case
+    return least.meta.get(factors.tile_of(_columns(puzzle, case), case.meta) or "", FEW)
 
 
 def ordinary_cases(puzzle: Puzzle, case: Case, tiles: bool) -> list[Case]:
