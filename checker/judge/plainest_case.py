@@ -128,6 +128,7 @@ def _everyday(puzzle: Puzzle, case: Case, tiles: bool) -> Iterator[Case]:
                 yield _few(puzzle, replace(plain, seed=seed), n, others, tiles)
             if seed and n == FEW:
                 break
+    yield _few(puzzle, plain, 1, 2, tiles)  # fewer keys than splits
     yield plain
     rows = {name: smallest_from(puzzle, name, FEW if name == columns else 2) for name in case.sizes}
     apart = replace(plain, sizes=rows, layout="padded")  # ordinary numbers, too: only the strides are special

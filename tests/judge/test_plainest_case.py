@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from checker.course import LADDER, PUZZLES
 from checker.course.families import ascending, chunk_pairs, lowest, negative
+from checker.judge.factors import tile_of
 from checker.judge.launches import prepare
 from checker.judge.outcome import Candidate
-from checker.judge.plainest_case import MOST_RUNS, allowed, is_everyday, plainest_failure
+from checker.judge.plainest_case import MOST_RUNS, allowed, is_everyday, ordinary_cases, plainest_failure
 from checker.misconceptions import bank
 from checker.puzzle import NORMAL
 from tests.judge.helpers import changed, cpu_cases, judge, solution
@@ -75,6 +76,32 @@ def test_many_chunks_shrink_with_their_tiles(runner):
     shown = plainest(puzzle, source, cases, runner).case
     assert shown.meta["BLOCK_N"] == 2
     assert shown.sizes["N"] <= 4
+
+
+def test_a_few_tokens_are_shown_of_a_kind_of_numbers_that_fails(runner):
+    puzzle = PUZZLES["delta_chunk_matrix"]
+    wrong = next(wrong for wrong in bank(puzzle.name) if wrong.name == "masked_by_multiplying")
+    cases = [case for case in cpu_cases(puzzle) if case.family.label == "decays of all kinds"]
+    assert plainest(puzzle, wrong.source, cases, runner).case.sizes["N"] <= 6
+
+
+def test_what_a_softmax_is_taken_over_has_a_few_numbers_not_one(runner):
+    for name, old, new in (
+        ("decode_attention_split", "acc / l_safe[:, None]", "acc"),
+        ("flash_attention_window", "acc / l_safe[:, None]", "acc"),
+    ):
+        source = changed(solution(name), old, new)
+        shown = plainest(PUZZLES[name], source, cpu_cases(PUZZLES[name])[:6], runner).case
+        assert is_everyday(shown)
+        assert shown.sizes["N_KV"] == 3
+
+
+def test_ordinary_rows_of_just_more_than_one_tile_are_tried():
+    for name, size in (("online_softmax", "N"), ("flash_attention", "N_KV"), ("causal_linear_attention_chunked", "N")):
+        puzzle = PUZZLES[name]
+        cases = ordinary_cases(puzzle, cpu_cases(puzzle)[0], tiles=True)
+        tile = tile_of(size, cases[0].meta)
+        assert any(case.sizes[size] == case.meta[tile] + 1 for case in cases), name
 
 
 def test_a_row_does_not_outgrow_the_tile_that_holds_it(runner):
