@@ -122,13 +122,13 @@ def _everyday(puzzle: Puzzle, case: Case, tiles: bool) -> Iterator[Case]:
     """
     plain = replace(case, family=NORMAL, dtype="float32", layout="contiguous", flags=_off(case), seed=0)
     columns, tile = _columns(puzzle, case), _smallest_tile(puzzle, plain, tiles)
+    lengths = sorted({FEW, 2 * FEW, tile + 1, 2 * tile})
+    pairs = [(n, others) for n in lengths for others in (1, 2, n)]
+    at = sum(n <= 2 * FEW for n, _ in pairs)
+    pairs.insert(at, (1, 2))  # fewer keys than splits, or than queries
     for seed in range(DRAWS):
-        for n in sorted({FEW, 2 * FEW, tile + 1, 2 * tile}):
-            for others in (1, 2, n):
-                yield _few(puzzle, replace(plain, seed=seed), n, others, tiles)
-            if seed and n == FEW:
-                break
-    yield _few(puzzle, plain, 1, 2, tiles)  # fewer keys than splits
+        for n, others in pairs if seed == 0 else pairs[:3]:
+            yield _few(puzzle, replace(plain, seed=seed), n, others, tiles)
     yield plain
     rows = {name: smallest_from(puzzle, name, FEW if name == columns else 2) for name in case.sizes}
     apart = replace(plain, sizes=rows, layout="padded")  # ordinary numbers, too: only the strides are special
