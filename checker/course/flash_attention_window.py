@@ -201,7 +201,7 @@ def without_causal(case: Case) -> Case:
 
 
 FILMED = Case(
-    {**ONE_HEAD, "N_Q": 128, "N_KV": 128, "WINDOW": 40, "D": 16},
+    {**ONE_HEAD, "N_Q": 96, "N_KV": 96, "WINDOW": 40, "D": 16},
     {"BLOCK_M": 32, "BLOCK_N": 16},
     family=values.rising,
     flags={"RAGGED": 0, "SINKS": 1},
@@ -274,7 +274,7 @@ PUZZLE = heads.heads(
             ("lse_ptr",),
         ),
         state=FILM_STATE,
-        choices={"N_Q": (64, 128), "WINDOW": (1, 16, 40, 200), "BLOCK_M": (16, 32), "BLOCK_N": (16, 32)},
+        choices={"N_Q": (64, 96, 128), "WINDOW": (1, 16, 40, 200), "BLOCK_M": (16, 32), "BLOCK_N": (16, 32)},
     ),
     parts=(
         Part(
