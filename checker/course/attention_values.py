@@ -389,6 +389,16 @@ one_rise = _at_levels(
     "scores that rise once",
     lambda j: torch.where(j < 16, 0.0, RISES[:, None]),
 )
+
+
+@family("scores that rise once, by as much for all queries of a head", "scores that rise together")
+def common_rise(x: Tokens, case: Case) -> Tokens:
+    """Heads take turns, so that no query of a tile rises more than the others."""
+    rises = RISES[torch.arange(_heads(x)) % len(RISES)].repeat_interleave(_rows(x))
+    later = torch.arange(x.k.shape[-2]) >= 16
+    return _with_scores(x, case, torch.where(later, rises[:, None], 0.0))
+
+
 nearly_level = _at_levels(
     "nearly_level", "scores that are nearly the same", "nearly level scores", lambda j: (7 * j) % 23 / 1024
 )
@@ -400,6 +410,14 @@ vanishing_tile = _at_levels(
     lambda j: torch.where(j < 16, -150.0, (7 * j) % 23 / 8),
 )
 constant = _at_levels("constant", "scores that are all equal", "equal scores", lambda j: 0.0 * j)
+
+
+@family("scores closer together than 16 bits can show in a weight", "scores within a step")
+def within_a_step(x: Tokens, case: Case) -> Tokens:
+    """Two of three weights are just below 1, and 1 in 16 bits. Scores are tiny beside the log-sum-exp, which must be as exact as a sum."""
+    step = torch.finfo(torch.bfloat16 if case.dtype == "bfloat16" else torch.float16).eps / 2
+    scores = torch.where(torch.arange(x.k.shape[-2]) % 3 == 1, 0.0, -0.45 * step).double()
+    return _with_scores(x, case, scores.expand(_heads(x) * _rows(x), -1))
 
 
 @family("scores of one large weight and many tiny ones", "a spike among the scores")

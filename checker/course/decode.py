@@ -118,7 +118,7 @@ SHAPES = {
 }
 """Pairs of dtype, D and BLOCK_N, each once: cases of one shape are compiled once and simulated together."""
 FACTORS: Mapping[str, Sequence[Any]] = {
-    "family": (values.score_pairs_in_sight, values.large, NORMAL),
+    "family": (values.score_pairs_in_sight, values.large, NORMAL, values.within_a_step),
     "splits": (1, 3, 4, 9),
     "heads": ((2, 2), (4, 2), (8, 1)),
     "batches": (1, 3),

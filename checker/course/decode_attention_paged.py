@@ -13,7 +13,7 @@ from checker.course import attention_values as values
 from checker.course import decode
 from checker.course.attention import FILM_STATE, TOLERANCE, attention_table
 from checker.course.attention_values import scale_of
-from checker.course.tensors import once_a_case
+from checker.course.tensors import anything, once_a_case
 from checker.films.diagram import Band, Diagram, Drawn, Gather
 from checker.puzzle import Case, FilmSpec, Part, Tensors
 
@@ -21,6 +21,8 @@ PAGES = (8, 16, 32, 64)
 """The keys that a page may have."""
 SPARE = 3
 """Pages of the cache that belong to nobody."""
+TABLE = "at most one entry for each key"
+"""What all programs together may load of the block table."""
 NOWHERE = (2**31 - 1, -1, 2**30, -(2**31))
 """Entries of the table past a text's last page."""
 
@@ -50,7 +52,7 @@ def pages_of(case: Case, lengths: list[int]) -> list[list[int]]:
 def make(case: Case) -> Tensors:
     """q [B, H_Q, D], the caches [N_PAGES, H_KV, PAGE, D] in the case's layout, the parts, the lengths [B] and the table [B, MAX_PAGES].
 
-    Whatever belongs to no key is NaN. Raises ValueError for a page of another size than `PAGES`.
+    Whatever belongs to no key is NaN or infinite. Raises ValueError for a page of another size than `PAGES`.
     """
     q, k, v = decode.queries_keys_values(case)
     if case.sizes["PAGE"] not in PAGES:
@@ -84,9 +86,9 @@ def lengths_of(case: Case) -> list[int]:
 
 
 def _in_pages(x: torch.Tensor, case: Case, texts: list[list[int]], lengths: list[int]) -> torch.Tensor:
-    """[N_PAGES, H_KV, PAGE, D] with the rows of x [B, H_KV, N_KV, D] in the pages of each text, and NaN everywhere else."""
+    """[N_PAGES, H_KV, PAGE, D] with the rows of x [B, H_KV, N_KV, D] in the pages of each text, and `anything` everywhere else."""
     page = case.sizes["PAGE"]
-    cache = x.new_full((pages_in_cache(case, lengths), x.shape[1], page, x.shape[3]), torch.nan)
+    cache = anything(x.new_empty(pages_in_cache(case, lengths), x.shape[1], page, x.shape[3])).clone()
     for of_text, text, length in zip(x, texts, lengths, strict=True):
         for i, at in enumerate(text):
             rows = of_text[:, i * page : min((i + 1) * page, length)]
@@ -152,7 +154,7 @@ PUZZLE = puzzle(
         "block_table": decode.keys_loaded,
     },
     writes={"o_part": 1, "lse_part": 1},
-    because={**decode.BECAUSE, "block_table": "at most one entry for each key"},
+    because={**decode.BECAUSE, "block_table": TABLE},
     make=make,
     reference=reference,
     scale=scale,
@@ -173,6 +175,7 @@ PUZZLE = puzzle(
         1  20   1     50      3       16    16   32       16       -                     -         strided   -                   -    a group larger than 16
         1  1    1     40_003  4       64    16   16       256      score_pairs_in_sight  -         -         -                   -    more keys than 16 bits can count
         1  2    1     5       300     16    16   16       16       -                     -         -         -                   -    more splits than keys
+        1  1    1     41      2       16    16   16       16       overflowing_scores    float16   -         SCALE=0.000244140625
         3  2    1     131     2       16    16   16       64       -                     -         -         SHARED              -    a tile of four pages, the last of them behind the table
         3  2    1     77      2       64    16   16       16       -                     -         -         -                   -    a page of four tiles
         1  2    1     72      1       8     16   16       64       -                     -         -         -                   -    a tile that ends past the table
@@ -190,10 +193,10 @@ PUZZLE = puzzle(
                 lambda case: max_pages(case) * case.sizes["PAGE"] + case.sizes["SPLITS"] < 2**31
             ),
         },
-        values=f"{decode.DOMAIN.values} Slots of a page that hold no key of any text hold anything, NaN too. Entries of the block table past "
+        values=f"{decode.DOMAIN.values} Slots of a page that hold no key of any text hold anything, NaN and inf, too. Entries of the block table past "
         "a text's last page may be any number.",
         memory="q, o_part, lse_part and block_table are contiguous. k and v have any strides, and the number of a page times a stride may pass "
-        "2³². Pages of a text lie in any order, and texts may share pages.",
+        f"2³². Pages of a text lie in any order, and texts may share pages. From the block table, programs load {TABLE}.",
         expanded=(),
         scratch=("k", "v"),
         indices=("block_table",),

@@ -85,6 +85,7 @@ PUZZLE = puzzle(
         1  2    1     90      3       16   16       16       positive              -         strided   -                   -    exponentials that overflow
         1  1    1     413     1       16   16       16       climbing_scores
         1  8    1     349     2       16   16       16       one_rise              float16
+        1  20   10    41      1       16   16       16       common_rise           float16
         1  1    1     41      2       16   16       16       overflowing_scores    float16   -         SCALE=0.000244140625
         2  16   4     16_384  16      128  16       64       -                     bfloat16  -         RAGGED=1            gpu
         1  16   2     4099    7       64   16       128      -                     float16   -         -                   gpu

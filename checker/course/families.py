@@ -168,6 +168,15 @@ def one_hot(x: torch.Tensor, case: Case) -> torch.Tensor:
     return x
 
 
+@family("parts that weigh little and hold large outputs", "rare parts")
+def rare_parts(x: torch.Tensor, case: Case) -> torch.Tensor:
+    """Parts up to 80 below the largest, each with an output as much larger, so that all matter equally however little they weigh."""
+    m, n = x.shape
+    part = -(-n // case.sizes["SPLITS"])
+    depths = torch.randint(0, 81, (m, -(-n // part)), generator=generator(case)).double()
+    return x / 8 - depths.repeat_interleave(part, dim=1)[:, :n]
+
+
 @family("rows in which all numbers are equal", "constant rows", chunks=3)
 def constant(x: torch.Tensor, case: Case) -> torch.Tensor:
     return torch.full_like(x, -7.25)

@@ -45,8 +45,9 @@ from checker.course.diagrams import attention as diagram
 from checker.course.tensors import generator, once_a_case
 from checker.puzzle import DTYPES, NORMAL, Case, Family, FilmSpec, Part, Rescales, Scalar, Tensors
 
-TURNS = (120.0, -torch.inf, -120.0, 0.0)
-"""Sinks of the heads in turn, with the flag SINKS = 2: one that takes everything, none, one that takes nothing, one among the scores."""
+TURNS = (120.0, -torch.inf, -120.0, 0.0, -5e25)
+"""Sinks of the heads in turn, with the flag SINKS = 2: one that takes everything, none, one that takes nothing, one among the scores,
+and one as low as a number that stands for none."""
 
 
 def sinks(case: Case) -> torch.Tensor:
@@ -56,7 +57,8 @@ def sinks(case: Case) -> torch.Tensor:
         case 1:
             return 2 * torch.randn(h_q, generator=generator(case))
         case 2:
-            return torch.tensor([TURNS[head % len(TURNS)] for head in range(h_q)])
+            first = case.sizes["N_KV"]
+            return torch.tensor([TURNS[(first + head) % len(TURNS)] for head in range(h_q)])
         case _:
             return torch.full((h_q,), -torch.inf)
 
@@ -131,18 +133,23 @@ def window_keys(case: Case) -> int:
     return keys * d
 
 
-WINDOWS = ("one", "few", "tile", "more", "long", "all")
+WINDOWS = ("one", "few", "tile", "more", "edge", "all")
 
 
-def window(row: Row, n_kv: int) -> int:
-    """How many keys a query sees, by the word in a row of factors, or the number there."""
-    block_n = row["tile"][1]
+def window(row: Row, made: Case) -> int:
+    """How many keys a query sees, by the word in a row of factors, or the number there.
+
+    "edge" is the shortest window that holds a tile of keys for all queries of a tile, and begins just after the first key of a tile for
+    the last query of the first tile.
+    """
+    (block_m, block_n), n_q, n_kv = row["tile"], made.sizes["N_Q"], made.sizes["N_KV"]
+    inner = block_m + block_n - 2
     words = {
         "one": 1,
         "few": 3,
         "tile": block_n,
         "more": block_n + 1,
-        "long": 2 * block_n + 5,
+        "edge": inner + (n_kv - n_q + block_m - 1 - inner) % block_n,
         "all": n_kv + 7,
     }
     return words.get(row["window"]) or int(row["window"])
@@ -173,14 +180,14 @@ def window_space() -> Space:
         "tile": ((16, 16), (16, 32), (32, 16), (32, 32), (32, 64)),
         "queries": ANY_LENGTH,
         "keys": ANY_LENGTH,
-        "window": range(1, 80),
+        "window": (*range(1, 80), *("edge",) * 20),
     }
     largest = ({**MANY_TILES, "batches": 2, "heads": (2, 1), "window": 2150, "family": NORMAL},)
     inner = attention_space(factors, head_sizes, flags, few_programs, wider=wider, largest=largest, once=OTHER_HEADS)
 
     def case(row: Row) -> Case:
         made = inner.case(row)
-        return replace(made, sizes={**made.sizes, "WINDOW": window(row, made.sizes["N_KV"])})
+        return replace(made, sizes={**made.sizes, "WINDOW": window(row, made)})
 
     return replace(inner, case=case)
 
@@ -258,6 +265,7 @@ PUZZLE = heads.heads(
         1  4    1     50   90      33      16   16       16       positive              -         strided     SINKS=2   -    exponentials that overflow
         1  1    1     5    613     600     16   16       16       creeping_scores
         1  2    1     10   349     300     16   16       16       one_rise              float16
+        1  10   10    5    41      41      16   16       16       common_rise           float16   -           SINKS=0
         1  3    1     160  129     45      32   128      64       -                     -         -           -         -    a tile larger than any in the space
         1  1    1     50   200     16      16   64       32       -                     float16   -           -         -    tiles of which one query sees the first keys, and another the last
         1  1    1     41   85      64      16   32       64       nearly_level          bfloat16  -           SINKS=0

@@ -8,23 +8,25 @@ from checker.authoring import Row, Space, puzzle, table
 from checker.authoring.space import prime_below
 from checker.course.attention_values import WIDTHS, distinct_values
 from checker.course.diagrams import flowing
-from checker.course.families import chunk_pairs, chunk_pairs_in_sight, empty, extreme, levels, rows
+from checker.course.families import chunk_pairs, chunk_pairs_in_sight, empty, extreme, levels, rare_parts, rows
 from checker.course.merge_softmax_stats import LOWEST, partials
-from checker.course.tensors import generator, row_magnitude
+from checker.course.tensors import anything, generator, row_magnitude
 from checker.puzzle import DTYPES, NORMAL, Case, Domain, FilmSpec, Tensors, Tolerance
 
-FAMILIES = (chunk_pairs, chunk_pairs_in_sight, empty, extreme, levels)
+FAMILIES = (chunk_pairs, chunk_pairs_in_sight, empty, extreme, levels, rare_parts)
 
 
 def make(case: Case) -> Tensors:
-    """The log-sum-exps of real rows of N_KV scores in SPLITS parts, and outputs of the parts: NaN where a part has no key."""
+    """The log-sum-exps of real rows of N_KV scores in SPLITS parts, and outputs of the parts: anything where a part has no key."""
     m, n, splits, d = (case.sizes[name] for name in ("M", "N_KV", "SPLITS", "D"))
     scores = rows(case, m, n).to(DTYPES["float32"]).double()
     m_part, l_part = partials(scores, splits)
     lse_part = (m_part + l_part.log()).float()
     o_part = distinct_values((m, splits, d), generator(case)).float()
+    if case.family == rare_parts:
+        o_part = o_part * torch.exp(lse_part.amax(dim=-1, keepdim=True) - lse_part)[..., None]
     return {
-        "o_part_ptr": torch.where(lse_part[..., None] == -torch.inf, torch.nan, o_part),
+        "o_part_ptr": torch.where(lse_part[..., None] == -torch.inf, anything(o_part), o_part),
         "lse_part_ptr": lse_part,
         "o_ptr": torch.zeros(m, d, dtype=DTYPES[case.dtype]),
         "lse_ptr": torch.zeros(m, dtype=torch.float32),
@@ -75,7 +77,7 @@ PUZZLE = puzzle(
     output_tolerance={"lse_ptr": dict.fromkeys(DTYPES, Tolerance(rtol=2**-17, c=0.0))},
     space=Space(
         {
-            "family": (chunk_pairs_in_sight, chunk_pairs, empty, NORMAL, levels),
+            "family": (chunk_pairs_in_sight, chunk_pairs, empty, NORMAL, levels, rare_parts),
             "splits": ("prime", "all", "all but one", "one"),
             "parts": ("ragged", "full", "some empty"),
             "block": (16, 64, 8),
@@ -103,7 +105,7 @@ PUZZLE = puzzle(
         sizes={"M": (), "SPLITS": (), "D": WIDTHS},
         tiles={"BLOCK_S": 8},
         related={"BLOCK_S is at least SPLITS": lambda case: case.meta["BLOCK_S"] >= case.sizes["SPLITS"]},
-        values="lse_part is a finite number or -inf. Where it is -inf, the split has no key and o_part holds anything there, NaN too. All "
+        values="lse_part is a finite number or -inf. Where it is -inf, the split has no key and o_part holds anything there, NaN and inf, too. All "
         "splits of a row may be without keys.",
         memory="all tensors are contiguous. o_part and lse_part are float32, o has the type of the queries. Offsets may pass 2³².",
         accuracy="o may be off by 0.005 % and by two roundings to its type, lse by 0.0008 % of itself.",

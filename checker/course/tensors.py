@@ -62,6 +62,13 @@ def stored(x: torch.Tensor, case: Case, gap: int = 13, *, output: bool = False) 
             raise ValueError(f"no layout is called {other!r}")
 
 
+def anything(x: torch.Tensor) -> torch.Tensor:
+    """A tensor like x of what no result may depend on: NaN, inf and -inf in turn along the last axis, as a kernel may filter only one."""
+    turn = torch.arange(x.shape[-1]) % 3
+    poison = torch.where(turn == 0, torch.nan, torch.where(turn == 1, torch.inf, -torch.inf))
+    return poison.to(x.dtype).expand(x.shape)
+
+
 def row_magnitude(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
     """A scale of errors: the largest magnitude of each row, [..., 1].
 

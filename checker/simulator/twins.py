@@ -164,7 +164,9 @@ class Twins:
         sides = (operands[0], operands[1]) if name.startswith(("create_icmp", "create_fcmp")) else None
         wrap = next((o.twin.wrap for o in operands if o.twin is not None and o.twin.wrap is not None), None)
         floating = numerics.is_float(np.asarray(held).dtype) and name not in _TO_FLOATS  # whose rounding is no mistake
-        if wrap is None and not floating and np.any(twin.differs):
+        if not np.any(twin.differs):
+            wrap = None  # it came back right, and whatever differs later began to differ later
+        elif wrap is None and not floating:
             wrap = self.wrap(name, result, exact)
         return Twin(exact, held, wrap, sides)
 
@@ -407,7 +409,7 @@ class TwinLocator(Locator):
                 narrow = held(handle) + (held(handle) - held(old)) * np.asarray(rounds).astype(handle.data.dtype)
                 twin = Twin(exact(handle) + step * rounds, narrow)
                 known = handle.twin.wrap if handle.twin is not None else None
-                wrap = known or (self.twins.wrap("loop", handle, twin.exact) if np.any(twin.differs) else None)
+                wrap = (known or self.twins.wrap("loop", handle, twin.exact)) if np.any(twin.differs) else None
                 handle.twin = Twin(twin.exact, narrow, wrap)
 
 
