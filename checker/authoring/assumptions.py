@@ -48,7 +48,7 @@ def violations(domain: Domain, case: Case, inputs: Tensors) -> Iterator[str]:
         name = short(pointer)
         if name not in domain.scratch and (bool(x.isnan().any()) or bool((x == torch.inf).any())):
             yield f"{name} holds NaN or +inf"
-        if name not in domain.masked and bool((x == -torch.inf).any()):
+        if name not in (*domain.masked, *domain.scratch) and bool((x == -torch.inf).any()):
             yield f"{name} holds -inf"
         if name not in domain.expanded and 0 in (s for s, n in zip(x.stride(), x.shape, strict=True) if n > 1):
             yield f"{name} is expanded"

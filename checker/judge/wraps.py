@@ -33,8 +33,9 @@ MOST_PROGRAMS = (2**31 - 1, 65_535, 65_535)
 _MOST_REMEMBERED = 256
 _TILES = 3
 """As many tiles show how numbers grow from one to the next."""
-_STEP = 128
-"""float32 holds every 128th integer below 2³¹, and rounds those just above one of them down."""
+_STEPS = (3 * 2**18, 128)
+"""float32 holds every 128th integer below 2³¹, and rounds those just above one of them down. A size just above a multiple of the first
+step is also just above a multiple of a size without a tile, which is 3 times a power of two: float32 rounds the quotient down, too."""
 
 
 @dataclass(frozen=True)
@@ -64,17 +65,20 @@ class _Growth:
         if tile_name := factors.tile_of(name, self.near.case.meta):
             tile = self.near.case.meta[tile_name]
             # the last program has an odd number, which float32 rounds, too
-            first = _in_last_tile(tile) + (tile if 2 * tile < _STEP else 0)
-            possible = [*self._tries({**sizes, name: first}, name, math.lcm(_STEP, *(n for n in tiles if n > 0)))]
+            first = _in_last_tile(tile) + (tile if 2 * tile < _STEPS[-1] else 0)
+            steps = [math.lcm(step, *(n for n in tiles if n > 0)) for step in _STEPS]
+            possible = [n for step in steps for n in self._tries({**sizes, name: first}, name, step)]
         else:
-            possible = [*self._tries(sizes, name, sizes[name])]
+            possible = [*self._tries(sizes, name, sizes[name], doubled=True)]
         for other in self.puzzle.domain.sizes:
             if other != name and not self.puzzle.domain.sizes[other]:
                 possible += self._tries(sizes, name, sizes[name], other)
         return max([dict(sizes), *possible], key=lambda s: s[name].bit_length())  # the first of those nearly as large
 
-    def _tries(self, sizes: Mapping[str, int], name: str, step: int, other: str = "") -> Iterator[dict[str, int]]:
-        """The largest that can be launched."""
+    def _tries(
+        self, sizes: Mapping[str, int], name: str, step: int, other: str = "", *, doubled: bool = False
+    ) -> Iterator[dict[str, int]]:
+        """The largest that can be launched; if `doubled`, of those that are `step` times a power of two."""
 
         def grown(count: int) -> dict[str, int]:
             together = {other: sizes[other] * (count + 1)} if other else {}
@@ -86,7 +90,7 @@ class _Growth:
         most = (LARGEST_SIZE - sizes[name]) // step
         count = bisect_left(range(1, most + 1), True, key=too_large)
         if count:
-            yield grown(count)
+            yield grown((1 << (count + 1).bit_length() - 1) - 1 if doubled else count)
 
 
 @dataclass(frozen=True)

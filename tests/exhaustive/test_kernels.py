@@ -21,6 +21,7 @@ ONLY_LATE_PROGRAMS = (
     "float_offsets",
     "int16_row",
     "offsets_in_32_bits",
+    "share_in_float32",
     "barrier_between_load_and_store",
     "no_barrier_for_one_tile",
 )

@@ -76,6 +76,20 @@ def test_offsets_in_float32_are_found_that_another_hand_wrote(failed):
     assert "float" in failed(unseen("vector_add")["float_offsets"]).message
 
 
+def test_a_share_in_float32_is_found_whose_quotient_is_just_above_a_whole_number(failed):
+    assert "float" in failed(unseen("decode_attention_split")["share_in_float32"]).message
+
+
+def test_a_wrap_that_comes_back_right_is_not_blamed_for_what_goes_wrong_later(failed):
+    name, (_, exchanges) = "flash_attention_heads", RIGHT["a sum that leaves 32 bits and comes back"]
+    ((old, new),) = exchanges
+    assert new.startswith("cols[None, :].to(tl.int32) <= ")
+    rounded = f"cols[None, :].to(tl.float32) <= ({new.partition(' <= ')[2]}).to(tl.float32)"
+    result = failed(source((name, ((old, rounded),))))
+    assert "float" in result.message
+    assert "int32" not in result.message
+
+
 def test_the_verdict_names_the_line_and_the_sizes():
     wrong = changed(solution("row_softmax"), "tl.program_id(0).to(tl.int64)", "tl.program_id(0)")
     verdict = judge(quick(PUZZLES["row_softmax"]), wrong, Sandbox.shared())
