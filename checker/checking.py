@@ -19,7 +19,7 @@ from checker.judge.diagnosis import NONE_KNOWN, ONLY_ON_GPU, find_misconception
 from checker.judge.experiments import what_turns_it_right
 from checker.judge.gpu_gate import NOT_RUN, gpu_gate, worth_launching
 from checker.judge.launcher import LauncherCheck
-from checker.judge.launches import Planned, Prepared, cases_of, plan, prepare_all, without_numbers
+from checker.judge.launches import Planned, Prepared, cases_of, plan, prepare_all, with_zeros
 from checker.judge.outcome import Candidate, Failure, Outcome
 from checker.judge.plainest_case import is_everyday, plainest_failure
 from checker.judge.runner import Runner, at_most, session
@@ -203,7 +203,7 @@ class _Check:
         """The gpu gate's launches as the compiler sees them; the simulator has run most of them."""
         simulated = {(one.case.name, repr(one.config)): one.launch for one in prepared}
         return [
-            simulated.get((case.name, repr(config))) or without_numbers(self.puzzle, case, config)
+            simulated.get((case.name, repr(config))) or with_zeros(self.puzzle, case, config)
             for case, config in planned
         ]
 

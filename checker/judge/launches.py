@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 import torch
 from cachetools import LRUCache, cached
-from torch.overrides import TorchFunctionMode
 
 from checker.judge import factors
 from checker.puzzle import NORMAL, Case, Launch, Puzzle, Scalar, Tensors
@@ -219,28 +218,43 @@ def _placed(
     return Prepared(case, bind(puzzle, case, placed, config), expected, before, config)
 
 
-class _Zeros(TorchFunctionMode):
-    """Zeros where random numbers would take seconds to draw. (Torch's fake tensors import its compiler first: seconds, too.)"""
-
-    def __torch_function__(
-        self,
-        function: Callable[..., Any],
-        types: object,
-        args: Sequence[Any] = (),
-        kwargs: Mapping[str, Any] | None = None,
-    ) -> Any:
-        if function not in (torch.rand, torch.randn):
-            return function(*args, **(kwargs or {}))
-        return torch.zeros(*args, **{name: value for name, value in (kwargs or {}).items() if name != "generator"})
-
-
 def without_numbers(puzzle: Puzzle, case: Case, config: Config | None = None) -> Launch:
     """A case's launch as the compiler sees it: sizes, strides and types of tensors that take no memory, however large.
 
     They do not depend on the family, and ordinary numbers are made without looking at any.
     """
-    with _Zeros():
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
         made = puzzle.make(replace(case, family=NORMAL))
+    return _as_compiled(puzzle, case, made, config)
+
+
+def with_zeros(puzzle: Puzzle, case: Case, config: Config | None = None) -> Launch:
+    """As `without_numbers`, for a case that fits into memory: zeros instead of random numbers, which take seconds to draw.
+
+    Fake tensors take seconds, too: they import torch's compiler first.
+    """
+    from torch.overrides import TorchFunctionMode
+
+    class Zeros(TorchFunctionMode):
+        def __torch_function__(
+            self,
+            function: Callable[..., Any],
+            types: object,
+            args: Sequence[Any] = (),
+            kwargs: Mapping[str, Any] | None = None,
+        ) -> Any:
+            if function not in (torch.rand, torch.randn):
+                return function(*args, **(kwargs or {}))
+            return torch.zeros(*args, **{name: value for name, value in (kwargs or {}).items() if name != "generator"})
+
+    with Zeros():
+        made = puzzle.make(replace(case, family=NORMAL))
+    return _as_compiled(puzzle, case, made, config)
+
+
+def _as_compiled(puzzle: Puzzle, case: Case, made: Tensors, config: Config | None) -> Launch:
     empty = {name: torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device="meta") for name, t in made.items()}
     return bind(puzzle, case, empty, config)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from checker.authoring.covering import covering, scattered
 from checker.course import PUZZLES
-from checker.judge.launches import prepare, without_numbers
+from checker.judge.launches import prepare, with_zeros, without_numbers
 from tests.judge.helpers import cpu_cases
 
 LONG_ROWS = ("chunked_softmax", "online_softmax", "tiled_softmax")
@@ -44,8 +44,12 @@ def test_a_launch_without_numbers_has_the_same_strides() -> None:
     """So a GPU can be asked for a large launch whose numbers are made there."""
     puzzle = PUZZLES["flash_attention_heads"]
     for case in (case for case in cpu_cases(puzzle, "float16") if case.sizes["D"] == 32):
-        launch, made = without_numbers(puzzle, case), puzzle.make(case)
-        assert all(launch.arguments[name].stride() == made[name].stride() for name in puzzle.outputs)
+        made = puzzle.make(case)
+        for launch in (without_numbers(puzzle, case), with_zeros(puzzle, case)):
+            for name, tensor in made.items():
+                like = launch.arguments[name]
+                assert (like.shape, like.stride(), like.dtype) == (tensor.shape, tensor.stride(), tensor.dtype), name
+                assert like.device.type == "meta"
 
 
 def test_a_covering_array_holds_every_allowed_pair_in_few_rows() -> None:
