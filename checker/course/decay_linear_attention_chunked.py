@@ -32,8 +32,9 @@ def magnitudes(case: Case, output: str) -> torch.Tensor:
 
 
 def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
-    """The magnitudes of the terms; at least 1e-6, so that a state which has decayed to less may be lost."""
-    return magnitudes(case, output).clamp(min=max(1e-6, torch.finfo(DTYPES[case.dtype]).tiny))
+    """The magnitudes of the terms; at least 1e-6, so that a state which has decayed to less may be lost, and o may lose a subnormal number."""
+    dtype = DTYPES[case.dtype] if output == "o_ptr" else torch.float32
+    return magnitudes(case, output).clamp(min=max(1e-6, torch.finfo(dtype).tiny))
 
 
 def sizes(row: Row) -> dict[str, int]:
@@ -49,11 +50,8 @@ def from_row(row: Row) -> Case:
 
 def allowed(row: Row) -> bool:
     """Few iterations, enough tokens for what a family is for, and numbers that the dtype can hold."""
-    n, (chunk, block), family = sizes(row), row["tile"], row["family"]
-    needs = {values.halfway: "float32", values.large: "float16"}
-    if row["dtype"] != needs.get(family, row["dtype"]):
-        return False
-    if row["remainder"] in ("short", "alone", *range(16)) and family in (values.mixed, values.strong, values.large):
+    n, (chunk, block) = sizes(row), row["tile"]
+    if not values.fits(row, values.strong, values.large):
         return False
     return cdiv(n["N"], chunk) * cdiv(n["D_V"], block) * n["B"] * n["H"] <= 18
 
@@ -89,7 +87,7 @@ PUZZLE = puzzle(
         memory="the elements of a row of q, k, v and o are adjacent. Rows, heads and batches may be any distance apart, so far that offsets pass "
         "2³²; those of q, k and v may repeat, with a stride of 0. g and the states are contiguous and float32.",
         accuracy="o may be off by ten roundings of an operand (TF32 for float32; five in bfloat16), half of them measured by itself and half by "
-        "the sum of the magnitudes of its terms; s likewise, by eight (six in float16).",
+        "the sum of the magnitudes of its terms, taken as 1e-6 at least (as 6e-5 for o in float16); s likewise, by eight (six in float16).",
         masked=("g",),
         expanded=("q", "k", "v"),
     ),
@@ -108,7 +106,17 @@ PUZZLE = puzzle(
         from_row,
         allowed,
         once={
-            "family": (NORMAL, values.lasting, values.fixed, values.halfway, values.large, values.blanks),
+            "family": (
+                NORMAL,
+                values.lasting,
+                values.fixed,
+                values.halfway,
+                values.large,
+                values.blanks,
+                values.weak,
+                values.sudden,
+                values.vast,
+            ),
             "remainder": (48, 1, 2, 5, 8, 11, 23),
             "values": ("one", 0.5),
             "tile": ((64, 16), (32, 64)),
@@ -132,6 +140,8 @@ PUZZLE = puzzle(
         1  1  401     16   16   16     16       many_small  bfloat16  padded
         1  2  20      16   16   16     16       large       -         -       -      -    a state that float16 cannot hold
         1  2  20      16   16   16     16       beyond      float32   -       -      -    queries and keys that float16 cannot hold
+        1  2  20      16   16   16     16       beyond      float16   -       -      -    keys that float16 can barely hold
+        1  1  150     16   16   128    16       -           float32   -       PAST   cpu  the longest chunks
         1  2  150     16   1    64     16       resets      -         padded  PAST   -    long chunks, and a single column of values
         1  2  43      16   17   16     16       resets      bfloat16  -       -      -    a second slice of a second head
         2  3  1031    64   80   32     32       growing     -         padded  -      gpu

@@ -56,6 +56,7 @@ PUZZLE = in_chunks(
     cases=table(
         """
         B  H  N     D    CHUNK  values  dtype     layout  on
+        1  1  150   16   128    alike   float32   -       cpu
         1  4  4096  128  64     alike   bfloat16  padded  gpu
         2  3  1031  64   32     mixed   -         -       gpu
         """,

@@ -50,7 +50,9 @@ def sizes_held(case: Case, output: str) -> torch.Tensor:
 
 
 def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
-    return sizes_held(case, output).clamp(min=max(1e-6, torch.finfo(DTYPES[case.dtype]).tiny))
+    """`sizes_held`; at least 1e-6, and for o at least the smallest normal number of its type."""
+    dtype = DTYPES[case.dtype] if output == "o_ptr" else torch.float32
+    return sizes_held(case, output).clamp(min=max(1e-6, torch.finfo(dtype).tiny))
 
 
 def from_row(row: Row) -> Case:
@@ -62,14 +64,11 @@ def from_row(row: Row) -> Case:
 
 def allowed(row: Row) -> bool:
     (chunk, block), (b, h), family = row["tile"], row["heads"], row["family"]
-    if family is forgetting.huge and row["dtype"] != "float32":
+    if not forgetting.fits(row, forgetting.alike, forgetting.strengths):
         return False
     if family is forgetting.erased and (row["dtype"] == "bfloat16" or row["past"] or "repeated" in row["layout"]):
         return False
     if family is forgetting.erased and row["remainder"] in (*range(49), "short"):
-        return False
-    short = row["remainder"] in ("short", "alone", *range(16))
-    if short and family in (forgetting.mixed, forgetting.alike, forgetting.strengths):
         return False
     n = forgetting.tokens(family, chunk, row["remainder"])
     return cdiv(n, chunk) * cdiv(columns(row["values"], block), block) * b * h <= 16
@@ -102,7 +101,7 @@ PUZZLE = linear(
     output_tolerance={"s_ptr": roundings(float32=12, float16=12, bfloat16=1.5)},
     domain=delta_chunks.domain(
         "o may be off by twelve roundings of an operand (TF32 for float32; five in bfloat16), half of them as large as for the number itself and half as for the length of q times the "
-        "largest that the state or a write has been; s likewise, in TF32.",
+        "largest that the state or a write has been, taken as 1e-6 at least (as 6e-5 for o in float16); s likewise, in TF32.",
         f"U and W are made from {delta_chunks.MADE_FROM_KEYS}",
         rows="q, k and o",
         repeat=("q", "k"),
@@ -127,7 +126,7 @@ PUZZLE = linear(
         once={
             "family": (
                 *(NORMAL, forgetting.repeated, forgetting.resets, forgetting.growing, forgetting.huge),
-                forgetting.erased,
+                *(forgetting.erased, forgetting.weak, forgetting.sudden, forgetting.vast, forgetting.uneven),
             ),
             "remainder": (48, 1, 2, 5, 11, 23),
             "values": ("one", 0.5),
@@ -144,6 +143,7 @@ PUZZLE = linear(
         B  H  N     D    D_V  CHUNK  BLOCK_V  values    dtype     layout  flags  on
         1  1  403   16   16   16     16       fixed     -         -       PAST
         1  2  20    16   16   16     16       beyond    float32   -       -
+        1  2  150   32   16   128    16       fixed     float32   -       PAST   cpu
         1  1  401   16   16   16     16       creeping  float32   -       -      cpu
         1  1  401   16   16   16     16       creeping  float16   -       -      cpu
         1  1  401   16   16   16     16       creeping  bfloat16  -       -      cpu

@@ -74,9 +74,7 @@ def from_row(row: Row) -> Case:
 def allowed(row: Row) -> bool:
     """Few programs, and enough tokens and bits for what a family is for."""
     (b, h), family, chunk = row["heads"], row["family"], row["chunk"]
-    if family in (values.tiny, values.huge) and row["dtype"] != "float32":
-        return False
-    if family in (values.alike, values.mixed, values.strengths) and row["remainder"] in ("short", "alone", *range(16)):
+    if not values.fits(row, values.alike, values.strengths):
         return False
     return cdiv(values.tokens(family, chunk, row["remainder"]), chunk) * b * h <= (16 if chunk < 64 else 4)
 
@@ -96,7 +94,16 @@ def space(families: Sequence[Family], **widths: Sequence[int]) -> Space:
         from_row,
         allowed,
         once={
-            "family": (NORMAL, values.repeated, values.resets, values.lengths, *families),
+            "family": (
+                NORMAL,
+                values.repeated,
+                values.resets,
+                values.lengths,
+                values.weak,
+                values.sudden,
+                values.uneven,
+                *families,
+            ),
             "remainder": (48, 1, 2, 5, 11, 23),
             "chunk": (64,),
             "heads": ((1, 5), (3, 1)),

@@ -105,11 +105,15 @@ def in_memory(x: Tokens, case: Case) -> Tensors:
 
 
 def past(case: Case) -> torch.Tensor:
-    """[B, H, D, D_V] float32: the state after an earlier text, about as large as what a few tokens add; zeros without ``PAST``."""
+    """[B, H, D, D_V] float32: the state after an earlier text, about as large as what a few tokens add; zeros without ``PAST``.
+
+    Before `vast` values it is as large as they are.
+    """
     shape = [case.sizes[name] for name in ("B", "H", "D", "D_V")]
     if not case.flags.get("PAST"):
         return torch.zeros(shape)
-    return 3 * torch.randn(shape, generator=torch.Generator().manual_seed(case.seed * 7 + 1))
+    size = VAST if case.family is vast else 3
+    return size * torch.randn(shape, generator=torch.Generator().manual_seed(case.seed * 7 + 1))
 
 
 def positions(x: Tokens, case: Case) -> tuple[torch.Tensor, torch.Tensor]:
@@ -137,6 +141,15 @@ def fixed(x: Tokens, case: Case) -> Tokens:
     """1 - 2⁻⁵, 1 - 2⁻⁶ and so on, as in RetNet."""
     b, h, _ = x.g.shape
     x.g[:] = torch.log1p(-(2.0 ** -(5 + torch.arange(b * h).double()))).reshape(b, h, 1)
+    return x
+
+
+@family("decays a little below 1, the same throughout a chunk", "weak decays", chunks=4)
+def weak(x: Tokens, case: Case) -> Tokens:
+    """Each is nearly 1, and their product over a chunk, or over a long text, is not. Little is written over the state."""
+    logs = torch.tensor([-1e-3, -3e-3, -8e-3, -2e-2], dtype=torch.float64)
+    x.g = logs[positions(x, case)[0] % 4] * 16 / case.meta.get("CHUNK", 16)
+    x.beta = x.beta / 50
     return x
 
 
@@ -170,6 +183,32 @@ def resets(x: Tokens, case: Case) -> Tokens:
     return x
 
 
+@family("single decays that vanish in float32, though their logarithms are finite", "huge logarithms", chunks=4)
+def sudden(x: Tokens, case: Case) -> Tokens:
+    """In the middle of a chunk. Beside such a logarithm, a sum in float32 loses those of the ordinary decays around it."""
+    (chunk, place), width = positions(x, case), case.meta.get("CHUNK", 4)
+    logs = torch.tensor([-1e9, -1e3, -1e30, -2e4], dtype=torch.float64)
+    x.g = torch.where(place == width // 3, logs[chunk % 4], x.g)
+    return x
+
+
+VAST = 1e14
+
+
+@family("values and a state of 10¹⁴ that decay to ordinary numbers or to 0", "vast values that decay", chunks=4)
+def vast(x: Tokens, case: Case) -> Tokens:
+    """In turn, a chunk leaves e⁻³² of the state, nothing, e⁻²⁵, or e⁻⁵⁸. Every second one ends with a vast value.
+
+    The one that leaves nothing also begins with one, and forgets in its middle.
+    """
+    (chunk, place), width = positions(x, case), case.meta.get("CHUNK", 4)
+    kind = chunk % 4
+    x.g = torch.tensor([-32.0, 0.0, -25.0, -58.0], dtype=torch.float64)[kind] / width
+    x.g[(kind == 1) & (place == width // 2)] = -math.inf
+    x.v[(kind % 2 == 1) & (place == width - 1) | (kind == 1) & (place == 0)] *= VAST
+    return x
+
+
 @family(
     "numbers halfway between two that bfloat16 can hold, and nothing forgotten", "numbers between those of bfloat16"
 )
@@ -195,8 +234,10 @@ def large(x: Tokens, case: Case) -> Tokens:
 
 @family("queries far above, and keys far below, what float16 can hold", "numbers beyond float16")
 def beyond(x: Tokens, case: Case) -> Tokens:
-    """Their products are ordinary. In float16 so are they."""
-    if case.dtype != "float16":
+    """Their products are ordinary. In float16 the queries still fit, and keys have few bits: decayed or not, none may be lost."""
+    if case.dtype == "float16":
+        x.q, x.k, x.v = x.q * 2.0**13, x.k * 2.0**-20, x.v * 2.0**10
+    else:
         x.q, x.k = x.q * 2.0**20, x.k * 2.0**-20
     return x
 
@@ -277,7 +318,28 @@ def outside(x: Tokens, case: Case) -> Tokens:
     return x
 
 
-FAMILIES = (NORMAL, growing, lasting, fixed, strong, mixed, resets, halfway, large, many_small, beyond, blanks)
+@family(
+    "nearly parallel keys whose lengths differ by up to 300,000 times, with strengths to match", "uneven keys", chunks=3
+)
+def uneven(x: Tokens, case: Case) -> Tokens:
+    """In turn: short keys, ordinary ones, ordinary ones that hardly write, and long ones, which write zeros.
+
+    beta · (k · k) is at most 2. In every second chunk the logarithms of the decays add up to -86, close to the edge of float32.
+    """
+    (chunk, place), width = positions(x, case), case.meta.get("CHUNK", 4)
+    kind, most = place % 4, torch.tensor([2.0, 2.0, 2e-7, 2e-5], dtype=torch.float64)
+    length = torch.tensor([1e-3, 1.0, 1.0, 300.0], dtype=torch.float64)[kind]
+    x.k = length[..., None] * normalised(x.k[..., :1, :] + 0.05 * x.k)
+    x.beta = most[kind] * (1 + x.beta) / 2
+    x.v[kind == 3] = 0.0
+    x.g = torch.where(chunk % 2 == 1, -86 / width, x.g)
+    return x
+
+
+FAMILIES = (
+    *(NORMAL, growing, lasting, fixed, weak, strong, mixed, resets, sudden, vast, halfway),
+    *(large, many_small, beyond, blanks),
+)
 
 
 @family("keys so small that float16 would lose them", "tiny keys")
@@ -337,9 +399,13 @@ DELTA = (
     strengths,
     lengths,
     outside,
+    uneven,
     mixed,
     resets,
+    sudden,
+    vast,
     strong,
+    weak,
     fixed,
     blanks,
 )
@@ -351,6 +417,32 @@ def tokens(family: Family, tile: int, remainder: str | float) -> int:
     if isinstance(remainder, int):
         return remainder
     return length(tile * family.chunks, tile, remainder, off_edges=False)
+
+
+SHORT = ("short", "alone", *range(16))
+"""Remainders that leave less than a chunk."""
+NEEDS = {
+    halfway: ("float32",),
+    large: ("float16",),
+    tiny: ("float32",),
+    huge: ("float32",),
+    vast: ("float32", "bfloat16"),
+    uneven: ("float16",),
+    weak: ("float32",),
+}
+"""The dtypes in which a family shows what it is for, if not all."""
+
+
+def fits(row: Row, *long: Family) -> bool:
+    """Whether a case has the dtype, the layout and the tokens for what its family is for; those in `long` need a whole chunk."""
+    family, in_turn = row["family"], row["family"] in (weak, sudden, vast, uneven)
+    if in_turn and isinstance(row["remainder"], int):
+        return False
+    if row["dtype"] not in NEEDS.get(family, DTYPES) or (
+        family in (uneven, vast) and row["layout"] == "repeated token"
+    ):
+        return False
+    return row["remainder"] not in SHORT or not (in_turn or family in (*long, mixed))
 
 
 def flags_of(row: Row) -> dict[str, bool]:
