@@ -190,6 +190,13 @@ def _is_lowest(one: OneSided) -> bool:
     return one.kind in ("comparison", "arm") and any(n <= one.scope.floor or n == -_LOWEST_HALF for n in one.numbers)
 
 
+def _is_ceiling_of_zero(one: OneSided) -> bool:
+    call = one.scope.calls.get(one.node) if one.kind == "arm" else None
+    if call is None or one.whole or one.scope.number(one.node) != 0:
+        return False
+    return called(call) == "minimum" or (called(call) == "clamp" and one.node is call.args[-1] and len(call.args) >= 2)
+
+
 def _is_divisor(one: OneSided) -> bool:
     if one.kind != "comparison" or one.whole or 0 not in one.numbers:
         return False
@@ -223,6 +230,12 @@ EXEMPTIONS = (
         "The lowest finite number, as a floor or a first maximum, stands for -inf. Where no input holds -inf, so does -1e30, with which "
         "kernels hide keys.",
         _is_lowest,
+    ),
+    Exemption(
+        "exponents",
+        "A kernel may keep logarithms of decays, and other exponents that are 0 or less, from rising above 0. Ordinary numbers lie on both "
+        "sides of 0, so where they are cut off the values are wrong.",
+        _is_ceiling_of_zero,
     ),
     Exemption(
         "divisors",

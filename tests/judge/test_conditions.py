@@ -164,6 +164,8 @@ def marks(
         ),
         ("lowest", ["y = tl.maximum(x, -3.4028234e38)"], ["y = tl.maximum(x, -1000.0)"]),
         ("lowest", ["y = tl.where(x > -3.4e38, x, 0.0)"], ["y = tl.where(x > -1000.0, x, 0.0)"]),
+        ("exponents", ["y = tl.minimum(-x, 0.0)"], ["y = tl.minimum(-x, 5.0)"]),
+        ("exponents", ["y = tl.clamp(-x, -9.0, 0.0)"], ["y = tl.maximum(x, 0.0)"]),
         ("divisors", ["y = x / tl.where(x > 0.0, x, 1.0)"], ["y = tl.where(x > 0.0, x, 1.0)"]),
         (
             "divisors",
