@@ -179,6 +179,7 @@ PUZZLE = puzzle(
         3  2    1     131     2       16    16   16       64       -                     -         -         SHARED              -    a tile of four pages, the last of them behind the table
         3  2    1     77      2       64    16   16       16       -                     -         -         -                   -    a page of four tiles
         1  2    1     72      1       8     16   16       64       -                     -         -         -                   -    a tile that ends past the table
+        1  2    1     48      2       16    16   16       16       -                     -         -         -                   -    a share of one and a half pages, so that tiles begin within a page
         2  16   4     16_384  16      16    128  16       64       -                     bfloat16  -         RAGGED=1            gpu
         1  16   2     4099    7       16    64   16       128      -                     float16   -         -                   gpu
         """,
