@@ -40,7 +40,8 @@ def problem(puzzle: Puzzle, source: KernelSource, verdict: Verdict, runner: InPr
         return f"names that neither the kernel nor the puzzle has: {', '.join(sorted(unknown))}"
     case = failing_case(verdict)
     if case is None:
-        return "" if verdict.status in ("timeout", "resource_limit") else "no case to film"
+        too_large = any(finding.kind == "wrap" for finding in failure.findings)
+        return "" if too_large or verdict.status in ("timeout", "resource_limit") else "no case to film"
     if verdict.status == "runtime_error":
         return ""  # it stops in its film, too
     try:
