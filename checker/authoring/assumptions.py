@@ -19,7 +19,7 @@ def assumptions(domain: Domain) -> tuple[str, ...]:
     tiles = join(f"{name} ≥ {least}" for name, least in domain.tiles.items())
     return (
         f"Sizes: {'; '.join([*sizes, *domain.related])}.",
-        f"Tiles: powers of two, {tiles}. They need not divide the sizes. Offsets within one stay below 2³⁰.",
+        f"Tiles: powers of two, {tiles}. They need not divide the sizes. Within a tile, offsets from its first element stay below 2³⁰.",
         f"Values: {domain.values}",
         f"Memory: {domain.memory}",
         f"Accuracy: {domain.accuracy}",

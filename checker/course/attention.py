@@ -164,18 +164,18 @@ def running(
 WIDTH = {"D": WIDTHS}
 SCORES = (
     "q, k and v are finite. A score, scale · q · k, is between -1e30 and 1e30, and scale between 2⁻¹² and 1. In float32, q, k and v "
-    "have ten bits after the first, so that TF32 holds them exactly. In float16 a weight below 6e-5 may lose bits."
+    "have at most ten bits after the leading one, so TF32 holds them exactly. In float16, a weight below 6e-5 may lose bits."
 )
 """What attention assumes about numbers. A kernel may hide a key with -1e30 as well as with -inf."""
 ROUNDED = (
-    "o may be off by 1.5 roundings of an operand (TF32 for float32), measured by the largest element of its row, and by what it costs "
-    "to round the queries again after the scale and each score once more in float32"
+    "o may be off by 1.5 roundings of an operand (to TF32 where it is float32), relative to the largest element of its row, plus what changes if "
+    "the scaled queries are rounded again and each score once more in float32"
 )
 DOMAIN = Domain(
     sizes={"N_Q": (), "N_KV": (), **WIDTH},
     tiles={"BLOCK_M": 16, "BLOCK_N": 16},
     values=SCORES,
-    memory="a row's elements are adjacent. Rows may be any distance apart, so far that offsets pass 2³²; those of q, k and v may "
+    memory="a row's elements are adjacent. Rows may be any distance apart, even so far that offsets pass 2³²; those of q, k and v may "
     "repeat, with a stride of 0.",
     accuracy=f"{ROUNDED}.",
     expanded=("q", "k", "v"),

@@ -165,7 +165,7 @@ PUZZLE = puzzle(
         tiles={"BLOCK_M": 4},
         values="o and do are finite, and so are their products and sums.",
         memory=ANY_STRIDES.replace("q, k and v", "o and do"),
-        accuracy="delta is float32, and may lose a few float32 roundings of Σ |o · do|.",
+        accuracy="delta is float32 and may be off by a few float32 roundings of Σ |o · do|.",
         expanded=("o", "do"),
     ),
     film=FilmSpec(

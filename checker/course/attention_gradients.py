@@ -224,8 +224,8 @@ gradient = partial(
         HEADS_DOMAIN,
         values=f"{SCORES} lse and delta come from the forward pass: a query that sees no key has lse = -inf.",
         memory=ANY_STRIDES.replace("q, k and v", "q, k, v and do"),
-        accuracy="a gradient may lose a few roundings of its operands, and a float32 rounding of each score, measured by the sum of its terms' "
-        "magnitudes. In float16 a term below 6e-5 may lose bits.",
+        accuracy="a gradient may be off by a few roundings of its operands and a float32 rounding of each score, relative to the sum of its terms' "
+        "magnitudes. In float16, a term below 6e-5 may lose bits.",
         masked=("lse",),
         expanded=("q", "k", "v", "do"),
     ),

@@ -263,15 +263,15 @@ IN_GROUPS: Mapping[str, Callable[[Case], bool]] = {
     )
 }
 ANY_STRIDES = (
-    "every stride of every tensor is passed; none need be 1, heads may be side by side, and offsets may pass 2³². q, k and v may be "
-    "expanded: a stride is 0."
+    "every stride is passed, except for tensors that are contiguous. None need be 1, the heads of a token may be adjacent, and offsets may "
+    "pass 2³². q, k and v may be expanded, with a stride of 0."
 )
 HEADS_DOMAIN = replace(
     DOMAIN,
     sizes={"B": (), "H_Q": (), "H_KV": (), **DOMAIN.sizes},
     related=IN_GROUPS,
     memory=ANY_STRIDES,
-    accuracy=f"{ROUNDED}; the log-sum-exp is float32, and may be off by 0.0008 % and what the scores lose.",
+    accuracy=f"{ROUNDED}. The log-sum-exp is float32 and may be off by 0.0008 % plus the rounding of the scores.",
 )
 forward = partial(
     heads,

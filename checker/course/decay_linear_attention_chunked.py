@@ -84,10 +84,10 @@ PUZZLE = puzzle(
         sizes={"B": (), "H": (), "N": (), "D": (16, 32, 64, 128), "D_V": ()},
         tiles={"CHUNK": 16, "BLOCK_V": 16},
         values="q, k, v, s0 and all sums of products are finite. g is 0 or less; -inf is a decay of 0, and a decay below e⁻⁸⁰ may count as 0.",
-        memory="the elements of a row of q, k, v and o are adjacent. Rows, heads and batches may be any distance apart, so far that offsets pass "
+        memory="the elements of a row of q, k, v and o are adjacent. Rows, heads and batches may be any distance apart, even so far that offsets pass "
         "2³²; those of q, k and v may repeat, with a stride of 0. g and the states are contiguous and float32.",
-        accuracy="o may be off by ten roundings of an operand (TF32 for float32; five in bfloat16), half of them measured by itself and half by "
-        "the sum of the magnitudes of its terms, taken as 1e-6 at least (as 6e-5 for o in float16); s likewise, by eight (six in float16).",
+        accuracy="o may be off by ten roundings of an operand (to TF32 where it is float32; five in bfloat16): half of them relative to the element itself, half to "
+        "the sum of its terms' magnitudes, which counts as at least 1e-6 (for o in float16, 6e-5); s likewise, by eight (six in float16).",
         masked=("g",),
         expanded=("q", "k", "v"),
     ),

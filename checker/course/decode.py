@@ -106,9 +106,9 @@ DOMAIN = Domain(
         "N_KV + SPLITS stays below 2³¹": lambda case: case.sizes["N_KV"] + case.sizes["SPLITS"] < 2**31,
     },
     values=SCORES,
-    memory="q, o_part and lse_part are contiguous. k and v have any strides; offsets may pass 2³², and k and v may be expanded: a stride is 0.",
-    accuracy="o_part may be off by 1.5 roundings of an operand (TF32 for float32), measured by the largest element of its row, and by what "
-    "it costs to round the queries again after the scale; lse_part by 0.0008 % and what the scores lose.",
+    memory="q, o_part and lse_part are contiguous. k and v may have any strides, 0 too where they are expanded, and offsets may pass 2³².",
+    accuracy="o_part may be off by 1.5 roundings of an operand (to TF32 where it is float32), relative to the largest element of its row, plus "
+    "what changes if the scaled queries are rounded again. lse_part may be off by 0.0008 % plus the rounding of the scores.",
     expanded=("k", "v"),
 )
 FLAGS: dict[str, Scalar] = {"RAGGED": 0}

@@ -194,9 +194,9 @@ PUZZLE = puzzle(
                 lambda case: max_pages(case) * case.sizes["PAGE"] + case.sizes["SPLITS"] < 2**31
             ),
         },
-        values=f"{decode.DOMAIN.values} Slots of a page that hold no key of any text hold anything, NaN and inf, too. Entries of the block table past "
+        values=f"{decode.DOMAIN.values} Slots that hold no key of any text may hold anything, even NaN or inf. Entries of the block table past "
         "a text's last page may be any number.",
-        memory="q, o_part, lse_part and block_table are contiguous. k and v have any strides, and the number of a page times a stride may pass "
+        memory="q, o_part, lse_part and block_table are contiguous. k and v may have any strides, and a page's number times a stride may pass "
         f"2³². Pages of a text lie in any order, and texts may share pages. From the block table, programs load {TABLE}.",
         expanded=(),
         scratch=("k", "v"),

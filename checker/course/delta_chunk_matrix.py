@@ -45,8 +45,8 @@ PUZZLE = in_chunks(
     scale=scale,
     tolerance=roundings(float32=8, float16=4, bfloat16=1),
     domain=domain(
-        "a may be off by eight roundings of an operand to TF32, four as large as for the number itself, and four as for the sum of its terms, all taken "
-        "positive.",
+        "a may be off by eight roundings of an operand to TF32: four relative to the number itself, four to the sum of its terms' "
+        "magnitudes.",
         STRENGTHS,
         rows="k",
         repeat=("k",),

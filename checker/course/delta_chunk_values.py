@@ -50,8 +50,8 @@ PUZZLE = in_chunks(
     scale=scale,
     tolerance=roundings(float32=8, float16=8, bfloat16=1),
     domain=domain(
-        "u and w may be off by eight roundings of an operand to TF32, four as large as for the number itself, and four as for the sum of its terms, all taken "
-        "positive.",
+        "u and w may be off by eight roundings of an operand to TF32: four relative to the number itself, four to the sum of its terms' "
+        "magnitudes.",
         f"{STRENGTHS} T belongs to the same keys.",
         rows="k and v",
         repeat=("k", "v"),

@@ -100,8 +100,8 @@ PUZZLE = linear(
     tolerance=roundings(float32=12, float16=12, bfloat16=5),
     output_tolerance={"s_ptr": roundings(float32=12, float16=12, bfloat16=1.5)},
     domain=delta_chunks.domain(
-        "o may be off by twelve roundings of an operand (TF32 for float32; five in bfloat16), half of them as large as for the number itself and half as for the length of q times the "
-        "largest that the state or a write has been, taken as 1e-6 at least (as 6e-5 for o in float16); s likewise, in TF32.",
+        "o may be off by twelve roundings of an operand (to TF32 where it is float32; five in bfloat16): half of them relative to the number itself, half to the length of q times the "
+        "largest that the state or a write has been, which counts as at least 1e-6 (for o in float16, 6e-5); s likewise, in TF32.",
         f"U and W are made from {delta_chunks.MADE_FROM_KEYS}",
         rows="q, k and o",
         repeat=("q", "k"),

@@ -114,8 +114,8 @@ def space(families: Sequence[Family], **widths: Sequence[int]) -> Space:
     )
 
 
-STRENGTHS = "beta is 0 to 2, and beta · (k · k) is at most 2, but for rounding."
-MADE_FROM_KEYS = "keys and strengths with beta · (k · k) of at most 2, but for rounding."
+STRENGTHS = "beta is 0 to 2, and beta · (k · k) is at most 2, up to rounding."
+MADE_FROM_KEYS = "keys and strengths with beta · (k · k) of at most 2, up to rounding."
 
 
 def domain(
@@ -132,7 +132,7 @@ def domain(
         sizes={"B": (), "H": (), "N": (), **widths},
         tiles={"CHUNK": 16, **({"BLOCK_V": 16} if slices else {})},
         values=f"{finite} {values}",
-        memory=f"the elements of a row of {rows} are adjacent. Rows, heads and batches may be any distance apart, so far that offsets pass 2³²; "
+        memory=f"the elements of a row of {rows} are adjacent. Rows, heads and batches may be any distance apart, even so far that offsets pass 2³²; "
         f"those of {' and '.join(repeat)} may repeat, with a stride of 0. All other tensors are contiguous and float32.",
         accuracy=accuracy,
         masked=("g",) if "D" in widths else (),

@@ -92,11 +92,11 @@ PUZZLE = puzzle(
     domain=Domain(
         sizes={"B": (), "H": (), "N": (), "D": (2, 4, 8, 16, 32, 64, 128), "D_V": ()},
         tiles={"BLOCK_V": 2},
-        values="q, k, v and s0 are finite. g is 0 or less; -inf is a decay of 0. beta is 0 to 2, and beta · (k · k) is at most 2, but for rounding.",
-        memory="the elements of a row of q, k, v and o are adjacent. Rows, heads and batches may be any distance apart, so far that offsets pass "
+        values="q, k, v and s0 are finite. g is 0 or less; -inf is a decay of 0. beta is 0 to 2, and beta · (k · k) is at most 2, up to rounding.",
+        memory="the elements of a row of q, k, v and o are adjacent. Rows, heads and batches may be any distance apart, even so far that offsets pass "
         "2³²; those of q, k and v may repeat, with a stride of 0. g, beta and the states are contiguous and float32.",
-        accuracy="everything is computed in float32. s may be off by 0.01 % of itself and by 64 roundings of the largest it has held, taken as 1e-6 at least; o likewise "
-        "(2.4e-4 in float16), and by two roundings to its type.",
+        accuracy="everything is computed in float32. s may be off by 0.01 % of itself and by 64 roundings of the largest number it has held, which counts as at least "
+        "1e-6; o likewise (in float16, 2.4e-4), plus two roundings to its type.",
         masked=("g",),
         expanded=("q", "k", "v"),
     ),

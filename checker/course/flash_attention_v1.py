@@ -149,9 +149,9 @@ PUZZLE = flash(
     domain=replace(
         DOMAIN,
         sizes={"H": (), **DOMAIN.sizes},
-        memory="a row's elements are adjacent. Heads and rows may be any distance apart, so far that offsets pass 2³²; those of k and v "
+        memory="a row's elements are adjacent. Heads and rows may be any distance apart, even so far that offsets pass 2³²; those of k and v "
         "may repeat, with a stride of 0. m and l are contiguous.",
-        accuracy=f"{ROUNDED}; m and l are float32, and may be off by 0.0008 % and what the scores lose.",
+        accuracy=f"{ROUNDED}. m and l are float32 and may be off by 0.0008 % plus the rounding of the scores.",
         expanded=("k", "v"),
     ),
     make=make,

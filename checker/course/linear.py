@@ -150,17 +150,17 @@ def reference(case: Case, inputs: Tensors) -> Tensors:
 
 
 ROUNDED = (
-    "o may be off by ten roundings of an operand (TF32 for float32; five in bfloat16), half of them measured by itself and half by the "
-    "largest element of its row"
+    "o may be off by ten roundings of an operand (to TF32 where it is float32; five in bfloat16): half of them relative to the element itself, "
+    "half to the largest of its row"
 )
 DOMAIN = Domain(
     sizes={"B": (), "H": (), "N": (), "D": (16, 32, 64, 128), "D_V": ()},
     tiles={"CHUNK": 16, "BLOCK_V": 16},
-    values="q, k and v are finite, and so are φ(q) · φ(k) of any two tokens and the sums of φ(k) and of φ(k) v. Where q has no feature above 0, o is 0. In float16 a "
+    values="q, k and v are finite, and so are φ(q) · φ(k) of any two tokens and the sums of φ(k) and of φ(k) v. Where all features of q round to 0, o is 0. In float16, a "
     "feature or a weight below 6e-5 may lose bits.",
-    memory="the elements of a row are adjacent. Rows, heads and batches may be any distance apart, so far that offsets pass 2³²; those "
+    memory="the elements of a row are adjacent. Rows, heads and batches may be any distance apart, even so far that offsets pass 2³²; those "
     "of q, k and v may repeat, with a stride of 0. States are contiguous.",
-    accuracy=f"{ROUNDED}; states are float32, and a sum may lose what is below a rounding of the largest sum so far, and "
+    accuracy=f"{ROUNDED}. States are float32; a sum may lose what is below a rounding of the largest sum so far, and "
     "what is below 1e-6.",
     expanded=("q", "k", "v"),
 )

@@ -120,6 +120,7 @@ PUZZLE = linear(
         DOMAIN,
         sizes={"B": (), "H": (), "N_Q": (), "N_KV": (), "D": WIDTHS, "D_V": ()},
         tiles={"BLOCK_M": 16, "BLOCK_N": 16, "BLOCK_V": 16},
+        memory=DOMAIN.memory.removesuffix(" States are contiguous."),
         accuracy=f"{ROUNDED}.",
     ),
     make=make,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 
 from checker.course.diagrams import linear as diagram
 from checker.course.linear import (
+    DOMAIN,
     STATE_TOLERANCE,
     chunk_space,
     chunks,
@@ -48,6 +51,14 @@ PUZZLE = of_chunks(
     make=make,
     reference=reference,
     output_tolerance=STATE_TOLERANCE,
+    domain=replace(
+        DOMAIN,
+        values="k and v are finite, and so are the sums of φ(k) and of φ(k) v. In float16, a feature below 6e-5 may lose bits.",
+        memory=DOMAIN.memory.replace("q, k and v", "k and v"),
+        accuracy="s and z are float32. s may be off by eight roundings of an operand (to TF32 where it is float32; six in float16, five in "
+        "bfloat16) and z by two: half of them relative to the element itself, half to the largest of its row.",
+        expanded=("k", "v"),
+    ),
     space=chunk_space((None,), weights=False),
     cases=linear_table("""
         B  H  N       D    D_V  CHUNK  BLOCK_V  values   dtype     layout  on

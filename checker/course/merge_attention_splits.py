@@ -105,8 +105,8 @@ PUZZLE = puzzle(
         sizes={"M": (), "SPLITS": (), "D": WIDTHS},
         tiles={"BLOCK_S": 8},
         related={"BLOCK_S is at least SPLITS": lambda case: case.meta["BLOCK_S"] >= case.sizes["SPLITS"]},
-        values="lse_part is a finite number or -inf. Where it is -inf, the split has no key and o_part holds anything there, NaN and inf, too. All "
-        "splits of a row may be without keys.",
+        values="lse_part is a finite number or -inf. Where it is -inf, the split has no key, and o_part may hold anything there, even NaN or inf. A "
+        "row may have no key in any split.",
         memory="all tensors are contiguous. o_part and lse_part are float32, o has the type of the queries. Offsets may pass 2³².",
         accuracy="o may be off by 0.005 % and by two roundings to its type, lse by 0.0008 % of itself.",
         masked=("lse_part",),

@@ -115,9 +115,9 @@ PUZZLE = puzzle(
         sizes={"M": (), "SPLITS": ()},
         tiles={"BLOCK_S": 8},
         related={"BLOCK_S is at least SPLITS": lambda case: case.meta["BLOCK_S"] >= case.sizes["SPLITS"]},
-        values="each (m, l) belongs to a real part of a row: m is a finite number and l at least 1, or m is -inf and l is 0. All parts of "
+        values="each (m, l) comes from a part of a row: m is a finite number and l at least 1, or m is -inf and l is 0. All parts of "
         "a row may be empty.",
-        memory="the parts of a row are adjacent. Rows may be any distance apart, so far that offsets pass 2³², and may repeat, with a "
+        memory="the parts of a row are adjacent. Rows may be any distance apart, even so far that offsets pass 2³², and may repeat, with a "
         "stride of 0.",
         accuracy="l may be off by 0.005 % of itself; m is exact.",
         masked=("m_part",),

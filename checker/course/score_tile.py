@@ -108,11 +108,11 @@ PUZZLE = flash(
         DOMAIN,
         related={"BLOCK_N is at least N_KV": lambda case: case.meta["BLOCK_N"] >= case.sizes["N_KV"]},
         values="q and k are finite. A score, scale · q · k, is between -1e30 and 1e30, and scale between 2⁻¹² and 1. In float32, q and k "
-        "have ten bits after the first, so that TF32 holds them exactly.",
-        memory="a row's elements are adjacent. Rows may be any distance apart, so far that offsets pass 2³²; those of q and k may "
+        "have at most ten bits after the leading one, so TF32 holds them exactly.",
+        memory="a row's elements are adjacent. Rows may be any distance apart, even so far that offsets pass 2³²; those of q and k may "
         "repeat, with a stride of 0.",
-        accuracy="s is float32. In 16 bits it may lose a few float32 roundings of scale · Σ |q · k|: products of 16-bit numbers are exact "
-        "in float32. In float32 it may be off by 1.5 roundings of an operand to TF32, measured by the largest element of its row.",
+        accuracy="s is float32. From 16-bit inputs it may be off by a few float32 roundings of scale · Σ |q · k|: products of 16-bit numbers are exact "
+        "in float32. From float32 it may be off by 1.5 roundings of an operand to TF32, each 2⁻¹¹ of a number, relative to the largest element of its row.",
         expanded=("q", "k"),
     ),
     film=FilmSpec(

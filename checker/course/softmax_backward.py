@@ -158,9 +158,9 @@ PUZZLE = puzzle(
         tiles={"BLOCK_N": 1},
         related=HOLDS_ROW,
         values="y is a softmax, some of whose elements may be 0; dy holds any finite numbers whose differences are finite.",
-        memory="a row's elements are adjacent. The rows of y, dy and dx may be any distance apart, so far that offsets pass 2³², and "
+        memory="a row's elements are adjacent. The rows of y, dy and dx may be any distance apart, even so far that offsets pass 2³², and "
         "those of y and dy may repeat, with a stride of 0.",
-        accuracy="dx may lose a few float32 roundings of y · (|dy| + Σ y · |dy|), and its own rounding to its type.",
+        accuracy="dx may be off by a few float32 roundings of y · (|dy| + Σ y · |dy|), plus the rounding to its own type.",
         expanded=("y", "dy"),
     ),
     film=FilmSpec(

@@ -60,9 +60,9 @@ def one_tile_warps(n: Mapping[str, Any]) -> dict[str, int]:
 DOMAIN = Domain(
     sizes={"M": (), "N": ()},
     tiles={"BLOCK_N": 2},
-    values="any finite numbers, and -inf for masked elements, but no row is masked throughout. Only differences within a row count: "
+    values="any finite numbers, and -inf for masked elements, but never for a whole row. Only differences within a row count: "
     "1,000,001 and 1,000,000 have the softmax of 1 and 0.",
-    memory="a row's elements are adjacent. The rows of x and of y may be any distance apart, so far that offsets pass 2³², and x may "
+    memory="a row's elements are adjacent. The rows of x and of y may be any distance apart, even so far that offsets pass 2³², and x may "
     "repeat one row, with a stride of 0.",
     accuracy="each y may be off by 0.005 % of itself in float32, 0.2 % in float16 and 1.6 % in bfloat16, however small it is.",
     masked=("x",),

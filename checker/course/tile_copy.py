@@ -45,7 +45,7 @@ PUZZLE = puzzle(
         tiles={"BLOCK_M": 1, "BLOCK_N": 2},
         related=HOLDS_ROW,
         values="any finite numbers.",
-        memory="a row's elements are adjacent. The rows of x and of y may be any distance apart, so far that offsets pass 2³², and x "
+        memory="a row's elements are adjacent. The rows of x and of y may be any distance apart, even so far that offsets pass 2³², and x "
         "may repeat one row, with a stride of 0.",
         accuracy="y is the same number as x.",
         expanded=("x",),

@@ -125,7 +125,7 @@ def _holds(one: Input, part: Sequence[Span]) -> bool:
 def _parts(puzzle: Puzzle, prepared: Prepared, given: Tensors, mismatch: Mismatch) -> dict[str, list[Span]]:
     """From where to where in each dimension the element depends on an input; inputs that it does not depend on are left out.
 
-    Numbers are replaced by ordinary ones first: which of them count must not hang on a 0 among them. Empty if there are too many.
+    Numbers are replaced by ordinary ones first: which of them count must not depend on a 0 among them. Empty if there are too many.
     """
     numbers = {name: tensor for name, tensor in given.items() if tensor.is_floating_point()}
     if sum(tensor.numel() for tensor in numbers.values()) > MEASURED:

@@ -35,7 +35,7 @@ def signature_of(puzzle: str) -> Signature:
 
 @dataclass(frozen=True)
 class Promises:
-    """Those of one launch, made in a `case` of the function around it. Memory in `scratch` begins at these addresses.
+    """The promises of one launch, made in a `case` of the function around it. Memory in `scratch` begins at these addresses.
 
     Kernels leave numbers for each other in scratch, so it only has to be large enough.
     """
