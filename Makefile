@@ -28,7 +28,7 @@ slides: setup  ## Make slides of the notebooks, with films that play: .slides/ht
 workshop: setup  ## Rehearse alone: a board with a class that plays itself (ARGS="--learners 40 --speed 18 --minutes 90")
 	$(RUN) -m classroom rehearse $(ARGS)
 
-test: setup browser  ## Set up and run the tests, a real browser included: about 16 minutes on two processors
+test: setup browser  ## Set up and run the tests, a real browser included: about 9 minutes on two fast processors, 16 on slow ones
 	$(RUN) -m pytest -n $(JOBS) --dist worksteal --durations 20 --durations-min 5 $(ARGS)
 
 test-all: test companions test-matrix exhaustive  ## Run everything, the hours of exhaustive tests included (weekly, and before a release)

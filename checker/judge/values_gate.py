@@ -163,19 +163,21 @@ class _Explanation:
     def trace(self) -> Trace | None:
         return self.failure.outcome.trace
 
-    @property
+    @cached_property
     def cause(self) -> Finding | None:
-        """The finding that explains the wrong value."""
-        undefined = _first(self.findings, "undefined_lanes")
+        """The finding that explains the wrong value. A NaN that a load brought in explains more than one that an operation made of it."""
         got, _ = self.mismatch.first_values
         born = "nan_born" if math.isnan(got) else "inf_born" if got == math.inf else ""
-        return undefined or _first(self.findings, born)
+        undefined = _first(self.findings, "undefined_lanes")
+        return undefined or (None if self.nan is not None else _first(self.findings, born))
 
     @cached_property
     def nan(self) -> tuple[Event, str] | None:
-        """The load that brought the NaN in, and the element, if no operation made it."""
-        outcome, (got, _) = self.failure.outcome, self.mismatch.first_values
-        return nan_loaded(outcome, self.mismatch.writer) if self.cause is None and math.isnan(got) else None
+        """The load that brought the NaN in, and the element: only memory that may hold anything holds NaN."""
+        undefined, (got, _) = _first(self.findings, "undefined_lanes"), self.mismatch.first_values
+        if undefined is not None or not math.isnan(got):
+            return None
+        return nan_loaded(self.failure.outcome, self.mismatch.writer)
 
     def line(self) -> int | None:
         """The line that is at fault."""
