@@ -69,8 +69,9 @@ def of_families(name, dtype, *families):
 
 @pytest.mark.parametrize(("name", "product"), PRODUCTS)
 def test_operands_in_bfloat16_fail_in_float32_where_tf32_passes(name, product, runner):
+    # operands of "halfway" are exact in TF32; a state that sums 40 of them may need one bit more than TF32 has
     families, passes, fails = (
-        (["halfway"], 0.02, 1.5) if name in LINEAR else (["score_pairs_in_sight", "normal"], 0.5, 1)
+        (["halfway"], 0.1, 1.5) if name in LINEAR else (["score_pairs_in_sight", "normal"], 0.5, 1)
     )
     cases = of_families(name, "float32", *families)
     assert max(errors(name, solution(name), cases, runner)) < passes
