@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from checker.judge.gpu_arithmetic import where_it_runs
 from checker.judge.launches import Prepared
 from checker.judge.verdict import Mismatch
 from checker.puzzle import DTYPES, Case, Puzzle
@@ -39,8 +40,12 @@ def error_against(puzzle: Puzzle, case: Case, output: str, got: torch.Tensor, ex
 
     A number too large for the output's type is right as an infinity.
     """
-    expected = expected.expand(got.shape)
-    return _error(puzzle, case, output, got, expected, _scale(puzzle, case, output, expected))
+
+    def error(device: torch.device) -> torch.Tensor:
+        there = expected.to(device).expand(got.shape)
+        return _error(puzzle, case, output, got.to(device), there, _scale(puzzle, case, output, there))
+
+    return where_it_runs(case, error).cpu()
 
 
 def _scale(puzzle: Puzzle, case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
@@ -94,16 +99,21 @@ def _largest_error(
 
     Many are computed in pieces, because a dozen tensors as large as the output could fill the memory.
     """
-    expected = prepared.expected[output].expand(got.shape)
-    scale = _scale(puzzle, prepared.case, output, expected)
+    case, expected = prepared.case, prepared.expected[output]
     if 0 < got.numel() <= PIECE:
-        error = _error(puzzle, prepared.case, output, got, expected, scale)
+        error = error_against(puzzle, case, output, got, expected)
         return float(error.max()), error
-    largest = 0.0
-    for piece in _pieces(tuple(got.shape)):
-        error = _error(puzzle, prepared.case, output, got[piece], expected[piece], scale[piece])
-        largest = max(largest, float(error.max()))
-    return largest, None
+
+    def largest(device: torch.device) -> float:
+        there = expected.to(device).expand(got.shape)
+        scale = _scale(puzzle, case, output, there)
+        errors = (
+            _error(puzzle, case, output, got[piece].to(device), there[piece], scale[piece])
+            for piece in _pieces(tuple(got.shape))
+        )
+        return max((float(error.max()) for error in errors), default=0.0)
+
+    return where_it_runs(case, largest), None
 
 
 def _pieces(shape: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:

@@ -21,6 +21,7 @@ import torch
 from cachetools import LRUCache, cached
 
 from checker.judge import factors
+from checker.judge.gpu_arithmetic import where_it_runs
 from checker.puzzle import NORMAL, Case, Launch, Puzzle, Scalar, Tensors
 from checker.submission.kernel import Config
 
@@ -88,8 +89,13 @@ def prepare_if_possible(puzzle: Puzzle, case: Case, config: Config | None) -> Pr
 def _computed(puzzle: Puzzle, case: Case) -> tuple[Tensors, Tensors]:
     """The case's tensors, and the float64 reference of every output."""
     made = puzzle.make(case)
-    rounded = {name: t.double() if t.is_floating_point() else t for name, t in made.items()}
-    return made, puzzle.reference(case, rounded)
+
+    def reference(device: torch.device) -> Tensors:
+        on_device = {name: t.to(device) for name, t in made.items()}
+        rounded = {name: t.double() if t.is_floating_point() else t for name, t in on_device.items()}
+        return puzzle.reference(case, rounded)
+
+    return made, {name: expected.cpu() for name, expected in where_it_runs(case, reference).items()}
 
 
 def _size(tensors: tuple[Tensors, Tensors]) -> int:

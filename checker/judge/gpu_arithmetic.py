@@ -1,0 +1,49 @@
+"""The judge's own arithmetic for large cases, on the GPU that runs them: float64 takes seconds on a processor, and milliseconds there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from checker.puzzle import Case
+
+_Result = TypeVar("_Result")
+_CPU = torch.device("cpu")
+
+
+def where_it_runs(case: Case, compute: Callable[[torch.device], _Result]) -> _Result:
+    """`compute` with the device that its tensors should move to: the GPU for a case that only a GPU runs.
+
+    If that fails there, because its memory is full or a cell of a notebook has broken this process's use of it, the CPU computes.
+    """
+    if case.devices != {"gpu"} or not torch.cuda.is_available():
+        return compute(_CPU)
+    try:
+        result = on_gpu(compute)
+        torch.cuda.empty_cache()  # for the kernels, which run in other processes
+    except RuntimeError:
+        return compute(_CPU)
+    return result
+
+
+def on_gpu(compute: Callable[[torch.device], _Result]) -> _Result:
+    """`compute` with every tensor that it makes on the GPU. Raises RuntimeError if the GPU cannot do it."""
+    with _EverythingOnGpu():
+        return compute(torch.device("cuda"))
+
+
+class _EverythingOnGpu(TorchFunctionMode):
+    """Results move to the GPU, also those of `torch.arange` and of generators, which draw the same numbers on every machine."""
+
+    def __torch_function__(
+        self,
+        function: Callable[..., Any],
+        types: object,
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        result = function(*args, **(kwargs or {}))
+        return result.cuda() if isinstance(result, torch.Tensor) and result.device == _CPU else result
