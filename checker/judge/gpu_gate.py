@@ -96,14 +96,15 @@ def gpu_gate(candidate: Candidate, planned: Sequence[Planned]) -> GateResult:
     return GateResult("gpu", "passed", message)
 
 
-def seen_on_gpu(candidate: Candidate, *, large: bool = True) -> str:
+def seen_on_gpu(candidate: Candidate, *, large: bool = True, first: Case | None = None) -> str:
     """What the hardware alone shows of a kernel, whatever the simulator says.
 
     ``wrong values``, ``modified input``, ``guard band`` (memory around a tensor changed), ``error: …`` with the failed launch's
-    message, or ``not visible``. `large` also tries the cases that only a GPU runs. Raises RuntimeError if a launch could not be
-    made, which says nothing about the kernel.
+    message, or ``not visible``. `large` also tries the cases that only a GPU runs. `first` is the case that is likeliest to show
+    something. Raises RuntimeError if a launch could not be made, which says nothing about the kernel.
     """
     cases = [case for case in candidate.puzzle.cases if "gpu" in case.devices and (large or "cpu" in case.devices)]
+    cases.sort(key=lambda case: case != first)
     for outcome in _outcomes(candidate, plan_on_gpu(cases, candidate.source.configs)):
         if outcome.result.status in ("infra_error", "protocol_error"):
             raise RuntimeError(outcome.result.message)

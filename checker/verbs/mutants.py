@@ -114,7 +114,8 @@ def _row(puzzle: Puzzle, wrong: Misconception, device: Device, runner: Runner) -
         return row
     candidate = Candidate(puzzle, wrong.source, runner)
     try:
-        return replace(row, gpu=seen_on_gpu(candidate, large=row.gate not in HIDDEN_GATES))
+        likeliest = verdict.failure.case if verdict.failure is not None else None
+        return replace(row, gpu=seen_on_gpu(candidate, large=row.gate not in HIDDEN_GATES, first=likeliest))
     except RuntimeError as error:
         return replace(row, status="infra_error", gate=None, gpu=f"no launch: {error}")
 
