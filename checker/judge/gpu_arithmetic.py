@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import torch
 from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_map_only
 
 from checker.puzzle import Case
 
@@ -36,7 +37,7 @@ def on_gpu(compute: Callable[[torch.device], _Result]) -> _Result:
 
 
 class _EverythingOnGpu(TorchFunctionMode):
-    """Results move to the GPU, also those of `torch.arange` and of generators, which draw the same numbers on every machine."""
+    """Operands move to the GPU, and so do results of `torch.arange` and of generators, which draw the same numbers on every machine."""
 
     def __torch_function__(
         self,
@@ -45,5 +46,9 @@ class _EverythingOnGpu(TorchFunctionMode):
         args: Sequence[Any] = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
-        result = function(*args, **(kwargs or {}))
-        return result.cuda() if isinstance(result, torch.Tensor) and result.device == _CPU else result
+        args, kwargs = tree_map_only(torch.Tensor, _moved, (args, kwargs or {}))
+        return tree_map_only(torch.Tensor, _moved, function(*args, **kwargs))
+
+
+def _moved(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.cuda() if tensor.device == _CPU else tensor
