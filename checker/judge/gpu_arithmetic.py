@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import torch
 from torch.overrides import TorchFunctionMode
-from torch.utils._pytree import tree_map_only
+from torch.utils._pytree import tree_map
 
 from checker.puzzle import Case
 
@@ -37,7 +37,7 @@ def on_gpu(compute: Callable[[torch.device], _Result]) -> _Result:
 
 
 class _EverythingOnGpu(TorchFunctionMode):
-    """Operands move to the GPU, and so do results of `torch.arange` and of generators, which draw the same numbers on every machine."""
+    """Results of `torch.arange` and of generators move to the GPU; so the random numbers are the same on every machine."""
 
     def __torch_function__(
         self,
@@ -46,9 +46,12 @@ class _EverythingOnGpu(TorchFunctionMode):
         args: Sequence[Any] = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
-        args, kwargs = tree_map_only(torch.Tensor, _moved, (args, kwargs or {}))
-        return tree_map_only(torch.Tensor, _moved, function(*args, **kwargs))
+        try:
+            return _moved(function(*args, **(kwargs or {})))
+        except RuntimeError:  # an operand may be on the CPU, where it was remembered
+            args, kwargs = tree_map(_moved, (args, kwargs or {}))
+            return _moved(function(*args, **kwargs))
 
 
-def _moved(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor.cuda() if tensor.device == _CPU else tensor
+def _moved(value: Any) -> Any:
+    return value.cuda() if isinstance(value, torch.Tensor) and not value.is_cuda else value
