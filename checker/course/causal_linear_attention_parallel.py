@@ -75,7 +75,7 @@ PUZZLE = of_chunks(
         B  H  N       D    D_V  CHUNK  BLOCK_V  values   dtype     layout  flags     on
         1  2  16_384  64   64   64     64       growing  bfloat16  -       -         gpu
         1  1  16_383  128  128  64     64       -        float16   -       PAST=300  gpu
-        1  2  4099    128  72   128    32       signs    bfloat16  padded  -         gpu
+        1  2  4099    128  72   64     32       signs    bfloat16  padded  -         gpu
         2  3  1000    64   72   64     32       growing  -         padded  -         gpu
         1  2  2047    32   128  32     128      huge     float16   -       -         gpu
     """),

@@ -35,9 +35,10 @@ def reference(case: Case, inputs: Tensors) -> Tensors:
 
 
 @once_a_case
-def sizes_held(case: Case, output: str) -> torch.Tensor:
-    """By column, the largest norm of a state so far or of what a token reads and writes; for o as a query reads it."""
-    q, k, u, w, g, s = (make(case)[f"{name}_ptr"].double() for name in NAMES)
+def sizes_held(case: Case) -> torch.Tensor:
+    """[..., N, D_V]: by column, the largest norm of a state so far or of what a token reads and writes."""
+    made = make(case)
+    _, k, u, w, g, s = (made[f"{name}_ptr"].double() for name in NAMES)
     most, alpha, start, out = s.norm(dim=-2), g.exp(), s, torch.empty_like(u)
     for i in range(case.sizes["N"]):
         start = s if i % case.meta["CHUNK"] == 0 else start
@@ -46,13 +47,15 @@ def sizes_held(case: Case, output: str) -> torch.Tensor:
         read = long * (u[:, :, i].abs() + w[:, :, i].norm(dim=-1, keepdim=True) * start.norm(dim=-2))
         most = torch.stack((alpha[:, :, i, None] * most, s.norm(dim=-2), read)).amax(dim=0)
         out[:, :, i] = most
-    return out * q.norm(dim=-1, keepdim=True) if output == "o_ptr" else most[..., None, :]
+    return out
 
 
 def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
-    """`sizes_held`; at least 1e-6, and for o at least the smallest normal number of its type."""
+    """`sizes_held`, for o as a query reads it; at least 1e-6, and for o at least the smallest normal number of its type."""
     dtype = DTYPES[case.dtype] if output == "o_ptr" else torch.float32
-    return sizes_held(case, output).clamp(min=max(1e-6, torch.finfo(dtype).tiny))
+    return forgetting.as_read(sizes_held(case), make(case)["q_ptr"], output).clamp(
+        min=max(1e-6, torch.finfo(dtype).tiny)
+    )
 
 
 def from_row(row: Row) -> Case:

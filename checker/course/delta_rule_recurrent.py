@@ -24,17 +24,16 @@ def reference(case: Case, inputs: Tensors) -> Tensors:
 
 
 @once_a_case
-def sizes_held(case: Case, output: str) -> torch.Tensor:
-    """What the state has held, by column; for o as a query reads it."""
-    q, *inputs = (make(case)[f"{name}_ptr"].double() for name in ("q", "k", "v", "g", "s0", "beta"))
-    most = values.held(*inputs)
-    return most * q.norm(dim=-1, keepdim=True) if output == "o_ptr" else most[..., -1:, :]
+def sizes_held(case: Case) -> torch.Tensor:
+    """[..., N, D_V]: what the state has held so far, by column."""
+    made = make(case)
+    return values.held(*(made[f"{name}_ptr"].double() for name in ("k", "v", "g", "s0", "beta")))
 
 
 def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
     """`sizes_held`, and for o at least so much that a number below the normal ones of float16 may lose half a step."""
     least = 4 * torch.finfo(DTYPES[case.dtype]).tiny if output == "o_ptr" else 0.0
-    return sizes_held(case, output).clamp(min=max(1e-6, least))
+    return values.as_read(sizes_held(case), make(case)["q_ptr"], output).clamp(min=max(1e-6, least))
 
 
 def from_row(row: Row) -> Case:

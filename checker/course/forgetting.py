@@ -63,6 +63,11 @@ def held(k: torch.Tensor, v: torch.Tensor, g: torch.Tensor, s0: torch.Tensor, be
     return out
 
 
+def as_read(held: torch.Tensor, q: torch.Tensor, output: str) -> torch.Tensor:
+    """What the state has `held` [..., N, D_V] as each query reads it, or, for the state itself, in the end: [..., 1, D_V]."""
+    return held * q.double().norm(dim=-1, keepdim=True) if output == "o_ptr" else held[..., -1:, :]
+
+
 # --------------------------------------------------------------------------------------------------------------- values
 
 

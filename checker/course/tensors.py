@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import ParamSpec
 
 import torch
 from cachetools import LRUCache, cached
 
 from checker.puzzle import DTYPES, Case
 
+_Of = ParamSpec("_Of")
 MOST_REMEMBERED = 2**27
 """Bytes that a function with `once_a_case` keeps."""
 
@@ -27,8 +29,8 @@ def generator(case: Case) -> torch.Generator:
     return torch.Generator().manual_seed(case.seed * 1_000_003 + sum(case.sizes.values()))
 
 
-def once_a_case(compute: Callable[[Case, str], torch.Tensor]) -> Callable[[Case, str], torch.Tensor]:
-    """`compute` with a cache of the last results, because a diagnosis needs each dozens of times."""
+def once_a_case(compute: Callable[_Of, torch.Tensor]) -> Callable[_Of, torch.Tensor]:
+    """`compute` of a case, or of a case and an output, with a cache of the last results, because a diagnosis needs each dozens of times."""
     results: LRUCache = LRUCache(MOST_REMEMBERED, getsizeof=lambda result: result.nbytes)
     return cached(results, lock=threading.Lock())(compute)
 

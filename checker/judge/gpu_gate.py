@@ -35,6 +35,8 @@ from checker.submission.kernel import Config, KernelSource
 NOT_RUN = "not run: no GPU here, or none was requested. Everything else was checked in the simulator."
 
 NOT_VISIBLE = "not visible"
+WIDEST = 128
+"""A compiler may take half a minute for wider tiles, and the simulator has tried them. Long rows have wider ones, and large cases have those."""
 _COMPILER = (
     "If it is neither, suspect the compiler: on an H200, Triton 3.6.0 computed `tl.dot(a, state.to(tl.bfloat16))` wrong for a running "
     "tile of 64 rows and 32 columns. In float32 it was right."
@@ -52,7 +54,7 @@ def worth_launching(
     prepared: Sequence[Prepared],
     compiled: Sequence[Case] = (),
 ) -> list[Planned]:
-    """The large cases, a small one of each dtype, and small ones for each constant, layout and tile that none of these has.
+    """The large cases, a small one of each dtype, and small ones for each constant, layout and tile up to WIDEST that none of these has.
 
     The simulator has already run the small cases (`prepared`), and each new shape of arguments has to be compiled. So any other case is
     included only if it needs no further compilation than these and `compiled`. `plan_on_gpu` adds the other configurations.
@@ -73,7 +75,8 @@ def worth_launching(
     def factors(case: Case) -> set[Factor]:
         """What a compiler or a GPU may treat differently: a scale or a length is a number to both."""
         flags = {(case.dtype, name, value) for name, value in case.flags.items() if name in constants}
-        return {*case.meta.items(), ("layout", case.layout), (case.dtype,), *flags}
+        tiles = {(name, size) for name, size in case.meta.items() if not isinstance(size, int) or size <= WIDEST}
+        return {*tiles, ("layout", case.layout), (case.dtype,), *flags}
 
     of_each_dtype = covering(small, lambda case: {(case.dtype,)}, [case for case in small if case in compiled])
     shapes = {shape(case) for case in covering(small, factors, [*of_each_dtype, *large])}
