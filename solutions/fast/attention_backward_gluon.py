@@ -42,7 +42,7 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
 from solutions.fast.attention_backward import rows_kernel
-from solutions.fast.attention_gluon import as_block, fill, release, ring, take
+from solutions.fast.attention_gluon import as_block, buffers, fill, one_barrier, release, ring, take
 from solutions.fast.launching import check_heads, check_statistics
 
 
@@ -242,8 +242,9 @@ def attention_backward_gluon_kernel(
     D: gl.constexpr = q_desc.block_type.shape[2]
     start_n = gl.program_id(0) * 128
     head = gl.program_id(1)
-    k_tiles, kv_full, _ = ring(k_desc, 2, 1)
-    v_tiles, _, _ = ring(v_desc, 2, 1)
+    k_tiles = buffers(k_desc, 2)
+    v_tiles = buffers(v_desc, 2)
+    kv_full = one_barrier()
     q_ring = ring(q_desc, STAGES, 2)
     do_ring = ring(do_desc, STAGES, 2)
     rows_tiles = gl.allocate_shared_memory(gl.float32, [2 * STAGES, 64], rows_desc.layout)
@@ -252,14 +253,17 @@ def attention_backward_gluon_kernel(
     TILE: gl.constexpr = gl.NVMMASharedLayout.get_default_for([64, 64], q_desc.dtype)
     ds_tiles = gl.allocate_shared_memory(q_desc.dtype, [2 * SLOTS, 64, 64], TILE)
     ds_full = gl.allocate_shared_memory(gl.int64, [SLOTS, 1], mbarrier.MBarrierLayout())
-    ds_empty = gl.allocate_shared_memory(gl.int64, [SLOTS, 1], mbarrier.MBarrierLayout())
     for i in gl.static_range(SLOTS):
         mbarrier.init(ds_full.index(i), count=2)  # both computing groups have written
-        mbarrier.init(ds_empty.index(i), count=1)  # the adder has read
+    ds_empty = ds_full  # where D = 128, nobody asks
+    if D == 64:
+        ds_empty = gl.allocate_shared_memory(gl.int64, [SLOTS, 1], mbarrier.MBarrierLayout())
+        for i in gl.static_range(SLOTS):
+            mbarrier.init(ds_empty.index(i), count=1)  # the adder has read
     start_m = start_n if IS_CAUSAL else 0
     n = gl.cdiv(N - start_m, 64)
     descs = (q_desc, k_desc, v_desc, do_desc, rows_desc)
-    tiles = (k_tiles, v_tiles, kv_full.index(0), rows_tiles, q_ring, do_ring, (ds_tiles, ds_full, ds_empty))
+    tiles = (k_tiles, v_tiles, kv_full, rows_tiles, q_ring, do_ring, (ds_tiles, ds_full, ds_empty))
     work = (descs, tiles, head, start_n, start_m, n, ROWS)
     out = (dq_ptr, dk_desc, dv_desc, N, scale)
     # the first function takes the launch's own 4 warps; then warps and registers of each of the others

@@ -35,18 +35,36 @@ from solutions.fast.launching import check_heads
 
 
 @gluon.jit
-def ring(desc, STAGES: gl.constexpr, READERS: gl.constexpr):
-    """STAGES buffers for tiles of `desc`, [rows, D] each, with a full and an empty barrier each."""
+def buffers(desc, COUNT: gl.constexpr):
+    """Shared memory for COUNT tiles of `desc`, [rows, D] each."""
     ROWS: gl.constexpr = desc.block_type.shape[1]
     D: gl.constexpr = desc.block_type.shape[2]
     LAYOUT: gl.constexpr = gl.NVMMASharedLayout.get_default_for([ROWS, D], desc.dtype)
-    tiles = gl.allocate_shared_memory(desc.dtype, [STAGES, ROWS, D], LAYOUT)
+    return gl.allocate_shared_memory(desc.dtype, [COUNT, ROWS, D], LAYOUT)
+
+
+@gluon.jit
+def ring(desc, STAGES: gl.constexpr, READERS: gl.constexpr):
+    """STAGES buffers for tiles of `desc`, with a full and an empty barrier each, all of which must be used.
+
+    Triton gives the memory of a barrier that nobody uses to a tile, and when the GPU turns to another process and back, it restores
+    the barrier there, over the tile's numbers.
+    """
+    tiles = buffers(desc, STAGES)
     full = gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout())
     empty = gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout())
     for i in gl.static_range(STAGES):
         mbarrier.init(full.index(i), count=1)
         mbarrier.init(empty.index(i), count=READERS)
     return tiles, full, empty
+
+
+@gluon.jit
+def one_barrier():
+    """A barrier that a copy or one arrival flips."""
+    bar = gl.allocate_shared_memory(gl.int64, [1], mbarrier.MBarrierLayout())
+    mbarrier.init(bar, count=1)
+    return bar
 
 
 @gluon.jit
@@ -178,8 +196,8 @@ def attention_gluon_kernel(
 ):
     """Program (i, head) owns 64 * GROUPS queries; the long rows of a causal head come first."""
     BLOCK_N: gl.constexpr = k_desc.block_type.shape[1]
-    q_tiles, q_full, _ = ring(q_desc, GROUPS, 1)
-    q_full = q_full.index(0)
+    q_tiles = buffers(q_desc, GROUPS)
+    q_full = one_barrier()
     k_ring = ring(k_desc, STAGES, GROUPS)
     v_ring = ring(v_desc, STAGES, GROUPS)
     start_m = (gl.num_programs(0) - 1 - gl.program_id(0)) * (64 * GROUPS)

@@ -89,6 +89,19 @@ class Built:
         return early
 
     @property
+    def unused_barriers(self) -> list[str]:
+        """Barriers that no warp group waits on: Triton gives their memory to a tile, and a GPU that comes back from another process
+        restores the barrier there.
+        """
+        before, after = self.ttgir.split("ttg.warp_specialize(", 1)
+        unused = []
+        for barrier in re.findall(r"(%\w+) = ttg\.local_alloc : \(\) -> !ttg\.memdesc<[\dx]+xi64", before):
+            slots = re.findall(rf"(%\w+) = ttg\.memdesc_index {barrier}\[", before)
+            if not any(re.search(rf"{name}\b", after) for name in (barrier, *slots)):
+                unused.append(barrier)
+        return unused
+
+    @property
     def specialised(self) -> bool:
         return "ttg.warp_specialize" in self.ttgir
 
@@ -228,6 +241,7 @@ def test_gluon(d: int, causal: bool, dtype: str, tmp_path: Path) -> None:
     constants = {"IS_CAUSAL": causal, "GROUPS": config.groups, "STAGES": config.stages, "REGISTERS": config.registers}
     one = built_in_gluon(kernel, types, constants, ["lse_ptr"], config.most, tmp_path)
     assert one.specialised
+    assert one.unused_barriers == []
     assert_lean(one)
 
 
@@ -243,6 +257,7 @@ def test_gluon_backward(d: int, causal: bool, dtype: str, tmp_path: Path) -> Non
     constants = {"IS_CAUSAL": causal, "LAG": config.lag, "STAGES": config.stages, "REGISTERS": config.registers}
     one = built_in_gluon(kernel, types, constants, ["dq_ptr", "ROWS"], config.most, tmp_path)
     assert one.specialised
+    assert one.unused_barriers == []
     assert "red.global" in one.ptx or "atom.global" in one.ptx
     assert ".v4.f32" in one.ptx
     assert_lean(one, spilled=256 if config.lag else FEW)
