@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -41,16 +42,19 @@ STATISTICS = {
 def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
     """What an error in O is measured against: the largest element of its row.
 
-    Scores near -150 or +120 double it if queries have 16 bits, because a kernel may scale queries and round them again, and so do
-    queries for which float16 has `fewer_bits` then.
+    Scores near -150 or +120 double it if queries have 16 bits, because a kernel may scale queries and round them again. Scores of
+    queries for which float16 has few bits then are off by `lost` roundings.
     """
     far = case.dtype != "float32" and case.family in (values.negative, values.positive)
-    return row_magnitude(case, output, expected) * (2 if far or fewer_bits(case) else 1)
+    return row_magnitude(case, output, expected) * max(2 if far else 1, lost(case))
 
 
-def fewer_bits(case: Case) -> bool:
-    """Whether queries are so small, multiplied by the scale, that float16 has a bit less for them."""
-    return case.dtype == "float16" and bool(case.flags.get("TINY_Q"))
+def lost(case: Case) -> float:
+    """How many roundings to float16 a score is off by, where queries times the scale are below its smallest normal number.
+
+    Each of them is off by up to 2⁻²⁵, and the D keys beside them are near 2¹⁴.
+    """
+    return math.sqrt(case.sizes["D"]) if case.dtype == "float16" and case.flags.get("TINY_Q") else 0.0
 
 
 MOST_SCORES = 2**18
@@ -93,8 +97,9 @@ def statistics_scale(case: Case, moved: torch.Tensor, size: torch.Tensor) -> tor
     Float32 itself loses a few last bits of the scores, up to `size`, and of 1. Where all scores are exactly 0, it loses last bits only.
     """
     unit = STATISTICS[case.dtype].c * torch.finfo(DTYPES[case.dtype]).eps
-    moved = moved * (2 if fewer_bits(case) else 1)
-    return moved + (2.0**-21 * size + (2.0**-21 if case.family == values.constant else 2.0**-17)) / unit
+    return (
+        moved + lost(case) / 2 + (2.0**-21 * size + (2.0**-21 if case.family == values.constant else 2.0**-17)) / unit
+    )
 
 
 def attention(

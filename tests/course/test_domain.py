@@ -11,6 +11,7 @@ import torch
 
 from checker.authoring.assumptions import violations
 from checker.course import LADDER, PUZZLES
+from checker.course.attention_values import Tokens, at_the_ends
 from checker.puzzle import Case, Puzzle
 
 MOST_NUMBERS = 300_000
@@ -28,6 +29,12 @@ def outside(puzzle: Puzzle, case: Case) -> list[str]:
 def test_no_case_leaves_the_domain(puzzle: Puzzle) -> None:
     drawn = [case for seed in range(2) for case in puzzle.drawn(Random(seed))]
     assert [words for case in [*puzzle.cases, *drawn, puzzle.film.case] for words in outside(puzzle, case)] == []
+
+
+def test_huge_keys_beside_tiny_queries_stay_finite() -> None:
+    case = Case({"N_Q": 1, "N_KV": 1, "D": 16}, {}, "float16", flags={"TINY_Q": True})
+    q, k, v = (torch.full((1, 16), 1 - 2.0**-14, dtype=torch.float64) for _ in "qkv")
+    assert at_the_ends(Tokens(q, k, v, torch.Generator()), case, room=0).k.to(torch.float16).isfinite().all()
 
 
 def test_a_case_outside_is_noticed() -> None:

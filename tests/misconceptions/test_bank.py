@@ -14,7 +14,7 @@ from checker.misconceptions import ROOT, SEVERAL_CASES, _all, bank, quick, refus
 from checker.puzzle import CPU, Case
 from checker.submission.rules import is_untouched, violations
 from tests.judge.helpers import changed, cpu_cases, judge, solution, written
-from tests.misconceptions.kernels import problem
+from tests.misconceptions.kernels import correct, problem
 
 
 # One process judges a whole bank, because it remembers what each kernel did in a case. The banks that take longest come first.
@@ -138,6 +138,15 @@ tl.store(y_ptr + row * stride_ym + lanes, e / tl.sum(e, axis=0), mask=ok)
     assert verdict.diagnosis.line is not None
     line = source.source.splitlines()[verdict.diagnosis.line - 1]
     assert "other=0.0" in line or "tl.sum" in line
+
+
+def test_queries_may_be_rounded_after_scaling_whatever_the_seed(runner):
+    puzzle = PUZZLES["flash_attention_heads"]
+    tiny = [case for case in cpu_cases(puzzle, "float16") if case.flags.get("TINY_Q") and case.sizes["D"] == 64]
+    seeded = tuple(replace(case, seed=seed) for case in tiny for seed in range(4))
+    assert seeded
+    verdict = judge(replace(puzzle, cases=seeded, huge=False), correct(puzzle.name)["scale_on_the_queries"], runner)
+    assert verdict.failure is None, verdict.failure.message
 
 
 def test_a_mistake_is_diagnosed_in_a_case_that_float16_cannot_hold(runner):
