@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -29,7 +30,7 @@ def covering(factors: Mapping[str, Sequence[Any]], allowed: Callable[[Row], bool
         wanted = next(iter(missing))
         start = dict(sorted(wanted, key=lambda item: list(factors).index(item[0])))
         used = Counter(item for row in rows for item in row.items())
-        row = _completed(start, factors, missing, left, used, allowed)
+        row = completed(start, factors, allowed, partial(_most_missing, missing=missing, left=left, used=used))
         done = [wanted] if row is None else [frozenset(pair) for pair in combinations(row.items(), 2)]
         for pair in done:
             if pair in missing:
@@ -52,16 +53,17 @@ def scattered(
     """
     waiting = {name: list(values) for name, values in further.items()}
     used = Counter(item for row in rows for item in row.items())
+    least_used = partial(_most_missing, missing={}, left=Counter(), used=used)
     added: list[Row] = []
     while any(waiting.values()):
         start: Row = {}
         for name, values in waiting.items():
-            fits = (value for value in values if _least_used({**start, name: value}, factors, used, allowed))
+            fits = (v for v in values if completed({**start, name: v}, factors, allowed, least_used))
             chosen = next(fits, None)
             if chosen is not None:
                 start[name] = chosen
                 values.remove(chosen)
-        row = _least_used(start, factors, used, allowed) if start else None
+        row = completed(start, factors, allowed, least_used) if start else None
         if row is None:
             break
         added.append({name: row[name] for name in factors})
@@ -69,21 +71,13 @@ def scattered(
     return added
 
 
-def _least_used(
-    start: Row, factors: Mapping[str, Sequence[Any]], used: Counter[Any], allowed: Callable[[Row], bool]
-) -> Row | None:
-    return _completed(start, factors, {}, Counter(), used, allowed)
-
-
-def _completed(
+def completed(
     row: Row,
     factors: Mapping[str, Sequence[Any]],
-    missing: Mapping[frozenset[Any], None],
-    left: Counter[Any],
-    used: Counter[Any],
     allowed: Callable[[Row], bool],
+    ordered: Callable[[Row, str, Sequence[Any]], Sequence[Any]] = lambda row, name, values: values,
 ) -> Row | None:
-    """`row` completed with the values that cover most missing pairs; None where no such row is allowed."""
+    """`row` with a value of each other factor, the first that fit in the order in which they are tried; None where no such row is allowed."""
     name = next((name for name in factors if name not in row), None)
     try:
         if not allowed(row):
@@ -93,13 +87,22 @@ def _completed(
             raise
     if name is None:
         return row
+    tried = (completed({**row, name: v}, factors, allowed, ordered) for v in ordered(row, name, factors[name]))
+    return next((done for done in tried if done is not None), None)
+
+
+def _most_missing(
+    row: Row,
+    name: str,
+    values: Sequence[Any],
+    missing: Mapping[frozenset[Any], None],
+    left: Counter[Any],
+    used: Counter[Any],
+) -> Sequence[Any]:
+    """First the values that are in most missing pairs with those of `row`, then those in most missing pairs `left`, then the least used."""
 
     def gained(value: Any) -> tuple[int, int, int]:
         now = sum(frozenset({(name, value), item}) in missing for item in row.items())
         return now, left[name, value], -used[name, value]
 
-    for value in sorted(factors[name], key=gained, reverse=True):
-        done = _completed({**row, name: value}, factors, missing, left, used, allowed)
-        if done is not None:
-            return done
-    return None
+    return sorted(values, key=gained, reverse=True)

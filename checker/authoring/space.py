@@ -10,8 +10,11 @@ from functools import cached_property
 from random import Random
 from typing import Any
 
-from checker.authoring.covering import Row, covering, scattered
+from checker.authoring.covering import Row, completed, covering, scattered
 from checker.puzzle import Case
+
+TRIES = 100
+"""Random rows that are tried with one value of `Space.once`, before another takes its place."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,8 @@ class Space:
       It also gets incomplete rows, and raises KeyError if it cannot decide yet.
     - `wider` replaces the values of some factors when cases are drawn.
     - Each of `largest` adds a drawn case with these values, larger than any fixed one.
-    - `once` holds further values of some factors: each is in one fixed case, and not in pairs with all others.
+    - `once` holds further values of some factors: each is in one fixed case, and not in pairs with all others. A few drawn cases
+      have one of them.
     """
 
     factors: Mapping[str, Sequence[Any]]
@@ -42,17 +46,25 @@ class Space:
         rows += scattered(self.factors, self.once, rows, self.allowed)
         return smallest_first(self.case(row) for row in rows)
 
-    def draw(self, random: Random, count: int = 5) -> tuple[Case, ...]:
-        """Random cases with seeds of their own: `count`, and then one for each of `largest`."""
-        fixed: list[Mapping[str, Any]] = [{}] * count + list(self.largest)
-        return tuple(replace(self.case(self._row(random, some)), seed=random.getrandbits(32)) for some in fixed)
+    def draw(self, random: Random, count: int = 5, further: int = 4) -> tuple[Case, ...]:
+        """Random cases with seeds of their own: `count`, then `further` with a value of `once`, and one for each of `largest`."""
+        levels = [{name: value} for name, values in self.once.items() for value in values]
+        drawn = {**self.factors, **self.wider}
+        rows = [self._row(random, [{}], drawn) for _ in range(count)]
+        rows += [self._row(random, levels, drawn, self.factors, self.once) for _ in range(further if levels else 0)]
+        rows += [self._row(random, [{}], drawn) | dict(values) for values in self.largest]
+        return tuple(replace(self.case(row), seed=random.getrandbits(32)) for row in rows)
 
-    def _row(self, random: Random, fixed: Mapping[str, Any]) -> Row:
-        values = {**self.factors, **self.wider}
+    def _row(self, random: Random, starts: Sequence[Row], *pools: Mapping[str, Sequence[Any]]) -> Row:
+        """An allowed row that begins with one of `starts` and has values of `pools`. Another start is taken where none turns up."""
         while True:
-            row = {name: random.choice(values[name]) for name in values} | dict(fixed)
-            if fixed or self.allowed(row):
-                return row
+            start = random.choice(starts)
+            for _ in range(TRIES):
+                found = {name: [random.choice(pool[name]) for pool in pools if name in pool] for name in self.factors}
+                tried = {name: random.sample(values, len(values)) for name, values in found.items()}
+                row = completed(start, tried, self.allowed)
+                if row is not None:
+                    return row
 
 
 def smallest_first(cases: Iterable[Case]) -> tuple[Case, ...]:

@@ -260,7 +260,7 @@ def gradient_space(n_q: tuple[int, int], n_kv: tuple[int, int], longest_tile: tu
             "heads": ((4, 2), (2, 2), (6, 2), (8, 1)),
             "family": (values.large, NORMAL, values.negative, values.positive, values.blanks),
         },
-        allowed=lambda row: row["batches"] * row["heads"][0] <= 8,  # more heads take long
+        allowed=lambda row: row["batches"] * row["heads"][0] <= 10,  # more heads take long
         largest=(many_tiles, longest),
     )
 

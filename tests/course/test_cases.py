@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations, product
+from random import Random
 from typing import Any
 
+from checker.authoring import Row, Space
 from checker.authoring.covering import covering, scattered
-from checker.course import PUZZLES
+from checker.course import LADDER, PUZZLES
 from checker.judge.launches import prepare, with_zeros, without_numbers
+from checker.puzzle import Case
 from tests.judge.helpers import cpu_cases
 
 LONG_ROWS = ("chunked_softmax", "online_softmax", "tiled_softmax")
@@ -87,3 +91,20 @@ def test_a_further_value_is_in_one_row_that_is_allowed() -> None:
     assert all(map(allowed, added))
     assert [row["rows"] for row in added] == list(range(20, 25)), "several values share a row"
     assert [row["tile"] for row in added].count(256) == 1
+
+
+def test_graded_runs_also_draw_what_fixed_cases_hold_once() -> None:
+    """A kernel may be right in the one fixed case of a family, and wrong for the same family in another type or tile."""
+    spaces = {puzzle.name: getattr(puzzle.drawn, "__self__", None) for puzzle in LADDER}
+    for name, space in ((name, space) for name, space in spaces.items() if isinstance(space, Space)):
+        missing = {(factor, value) for factor, values in space.once.items() for value in values}
+
+        def noted(row: Row, space: Space = space, missing: set[tuple[str, Any]] = missing) -> Case:
+            missing.difference_update(row.items())
+            return space.case(row)
+
+        recorded = replace(space, case=noted)
+        for seed in range(60):
+            if missing:
+                recorded.draw(Random(seed))
+        assert not missing, name
