@@ -10,6 +10,7 @@ import inspect
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from random import Random
 
 from checker.judge import values_gate
 from checker.judge.factors import described
@@ -195,21 +196,27 @@ class LauncherCheck:
                 return GateResult("memory", "failed", what, wrong.line, advice=wrong.advice, case=case)
         message = (
             "It leaves its inputs as they are, returns new memory, and asks for no number that lies on the GPU. Its launches keep what the "
-            f"kernels may assume, also in {len(self.launcher.shapes)} calls of other shapes, in which they were only looked at."
+            f"kernels may assume, also in {len(self.shapes)} calls of other shapes, in which they were only looked at."
         )
         return GateResult("memory", "passed", message)
 
+    @property
+    def shapes(self) -> tuple[Case, ...]:
+        """The launcher's, and in a graded run others that it draws."""
+        drawn = () if self.seed is None else self.launcher.drawn(Random(self.seed))
+        return (*self.launcher.shapes, *drawn)
+
     def looked(self) -> Iterator[tuple[Case, RunResult]]:
-        """What each of the launcher's `shapes` would launch."""
+        """What each of the `shapes` would launch."""
         calls = [
             replace(
                 bind(self.puzzle, case, self.puzzle.make(case), None),
                 options={"cores": int(case.flags["MULTIPROCESSORS"])},
             )
-            for case in self.launcher.shapes
+            for case in self.shapes
         ]
         results = self.candidate.runner.call(self.candidate.source, calls, on_gpu=False)
-        return zip(self.launcher.shapes, map(self.in_own_lines, results), strict=False)
+        return zip(self.shapes, map(self.in_own_lines, results), strict=False)
 
     def so_far(self, names: Sequence[str]) -> str:
         """What these numbers were in the calls that were simulated, all of them right."""

@@ -20,14 +20,16 @@ TEXT = SOLUTION.read_text("utf-8")
 ABOVE = "@torch.library.custom_op"
 
 
-def verdict(text: str, cases: Sequence[int], folder: Path, sandbox: Sandbox, device: str = "cpu") -> Verdict:
+def verdict(
+    text: str, cases: Sequence[int], folder: Path, sandbox: Sandbox, device: str = "cpu", seed: int | None = None
+) -> Verdict:
     """The verdict on a file with this text, with some of the puzzle's cases by number."""
     file = folder / "paged_decode.py"
     file.write_text(text, "utf-8")
     (entry,) = from_path(file, LAUNCHERS)
     assert entry.source is not None, entry.error
     few = replace(PUZZLE, cases=tuple(PUZZLE.cases[i] for i in cases))
-    judged = check_source(few, entry.source, device, runner=sandbox)
+    judged = check_source(few, entry.source, device, runner=sandbox, seed=seed)
     assert judged.gates[0].status != "infra_error", judged.gates[0].detail
     return judged
 

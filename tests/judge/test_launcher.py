@@ -58,6 +58,17 @@ def test_what_held_by_luck_is_said_with_the_numbers_and_the_line(tmp_path: Path,
     assert "BLOCK_S was 32 and SPLITS was 1 to 9, so they were right by luck." in failure.message
 
 
+def test_a_graded_run_also_looks_at_shapes_that_nobody_has_seen(tmp_path: Path, sandbox: Sandbox) -> None:
+    """A launch that is right in each fixed shape: 1, 4 or 128 query heads share a key head there."""
+    tile = "max(16, triton.next_power_of_2(H_Q // H_KV))"
+    bounded = TEXT.replace(tile, "16 if H_Q // H_KV < 16 else 128 if H_Q == 128 else 8")
+    assert verdict(bounded, (0, 1), tmp_path, sandbox).passed
+    assert verdict(TEXT, (0, 1), tmp_path, sandbox, seed=0).passed
+    failure = verdict(bounded, (0, 1), tmp_path, sandbox, seed=0).failure
+    assert failure is not None
+    assert "BLOCK_G is 8 in decode_attention_paged_kernel" in failure.message
+
+
 def test_a_line_is_the_learners_own(tmp_path: Path, sandbox: Sandbox) -> None:
     """The function runs in a module that is made for it, with other lines above."""
     failure = verdict(TEXT.replace("q, block_table = q", "q, block_table = missing"), (0, 1), tmp_path, sandbox).failure

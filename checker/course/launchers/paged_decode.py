@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -185,6 +186,14 @@ SHAPES = Space(
     },
     shape,
     is_small,
+    wider={
+        "heads": tuple((group * h_kv, h_kv) for group in range(1, 33) for h_kv in range(1, 6)),
+        "b": range(1, 30),
+        "entries": (0, *(int(1.3**i) for i in range(45))),
+        "page": paged.PAGES,
+        "d": WIDTHS,
+        "multiprocessors": range(1, 200),
+    },
 )
 CASES = table(
     """
@@ -225,6 +234,7 @@ PUZZLE = Puzzle(
         steps=STEPS,
         kernels=(Used(paged.PUZZLE), Used(merge.PUZZLE, {"M": lambda n: n["B"] * n["H_Q"]})),
         shapes=Cases(SHAPES, ()),
+        drawn=partial(SHAPES.draw, count=16),
         choice="SPLITS",
         most=tiles_in_table,
         too_many="A split without a key costs a program, and a part that the merge has to read. Choose no more than there are tiles of 16 "
