@@ -25,13 +25,14 @@ from checker.judge.likeness import (
     plainly_wrong,
     same_origin_of_nan,
 )
+from checker.judge.masks import mask_at_fault
 from checker.judge.matching_line import matching_line, resemblance
 from checker.judge.outcome import Candidate, Outcome
 from checker.judge.plainest_case import is_everyday, ordinary_cases
 from checker.judge.traffic_gate import bytes_moved
 from checker.judge.two_mistakes import Pair, likely_pairs
 from checker.judge.verdict import Diagnosis
-from checker.misconceptions import Misconception, bank
+from checker.misconceptions import Misconception, bank, solution
 from checker.puzzle import Gate, Puzzle
 from checker.simulator.trace import SimulateOptions, Trace
 from checker.submission.kernel import KernelSource
@@ -265,9 +266,10 @@ def _only(left: Sequence[Misconception], source: KernelSource) -> Misconception 
 
 def _line(candidate: Candidate, misconception: Misconception, failing: Outcome) -> int | None:
     """The learner's line that plays the part of the misconception's wrong line, if there is just one."""
-    bank_kernel = replace(candidate, source=misconception.source)
+    bank_kernel, right = replace(candidate, source=misconception.source), solution(misconception.puzzle)
     theirs = bank_kernel.trace(failing.prepared, SimulateOptions(events=True))
-    lines = (
-        matching_line(bank_kernel.source, n, theirs, candidate.source, failing.trace) for n in misconception.wrong_lines
-    )
-    return next((line for line in lines if line is not None), None)
+    for n in misconception.wrong_lines:
+        line = matching_line(bank_kernel.source, n, theirs, candidate.source, failing.trace)
+        if line is not None:
+            return mask_at_fault(misconception.source.source, n, right, candidate.source.source, line) or line
+    return None

@@ -91,11 +91,17 @@ def alike(
         return mine.status == wrong.status
     if gate == "memory" and mine.lanes != wrong.lanes:
         return False
+    if _stores_outside(wrong) and not _stores_outside(mine):
+        return False  # its values do not show that belief
     if gate == "traffic":  # their values are right; in a further case both may be wrong, which says nothing about bytes
         return mine.traffic == wrong.traffic and ("values" in mine.fails) == ("values" in wrong.fails)
     if any(_loaded(mine, name) != _loaded(wrong, name) for name in mine.values):
         return False  # a kernel that never reads an output has no belief about what it holds
     return all(_same_values(puzzle, learner, mine, wrong, name, plainly, noise) for name in mine.values)
+
+
+def _stores_outside(mine: Behaviour) -> bool:
+    return any(kind == "out_of_bounds_store" for kind, _ in mine.lanes)
 
 
 def _loaded(mine: Behaviour, output: str) -> bool:

@@ -140,6 +140,46 @@ tl.store(y_ptr + row * stride_ym + lanes, e / tl.sum(e, axis=0), mask=ok)
     assert "other=0.0" in line or "tl.sum" in line
 
 
+@pytest.mark.parametrize(
+    ("puzzle", "old", "named", "hiding"),
+    [
+        (
+            "row_softmax",
+            "offs_n, p / l_i, mask=mask)",
+            "offs_n, p / l_i, mask=lanes)",
+            "lanes = offs_n < BLOCK_N",
+        ),
+        (
+            "flash_attention",
+            "acc / l_i[:, None], mask=mask_m[:, None])",
+            "acc / l_i[:, None], mask=rows[:, None])",
+            "rows = offs_m < N_Q + BLOCK_M",
+        ),
+        (
+            "flash_attention",
+            "stride_vn + offs_d[None, :], mask=mask_n[:, None], other=0.0)",
+            "stride_vn + offs_d[None, :], mask=keys[:, None], other=0.0)",
+            "keys = offs_n < BLOCK_N",
+        ),
+    ],
+)
+def test_a_mask_that_hides_nothing_is_shown_and_not_the_access_that_takes_it(puzzle, old, named, hiding, runner):
+    """The bank's kernel has no mask in this place. The learner's has one, in a line of its own."""
+    right = solution(puzzle)
+    access = next(line for line in right.source.splitlines() if old in line)
+    indent = access[: len(access) - len(access.lstrip())]
+    source = changed(right, access, f"{indent}{hiding}\n{access.replace(old, named)}")
+    verdict = judge(quick(PUZZLES[puzzle], smallest=2), source, runner)
+    assert source.source.splitlines()[verdict.diagnosis.line - 1].strip() == hiding
+
+
+def test_no_store_is_called_unmasked_that_stays_inside(runner):
+    """Its load masks the last element, its store does not: both values are those of a store without a mask, but for the lanes outside."""
+    source = changed(solution("row_softmax"), "mask=mask, other=", "mask=offs_n < N - 1, other=")
+    diagnosis = judge(quick(PUZZLES["row_softmax"]), source, runner).diagnosis
+    assert "store_unmasked" not in (diagnosis.misconception, diagnosis.second and diagnosis.second.misconception)
+
+
 def test_queries_may_be_rounded_after_scaling_whatever_the_seed(runner):
     puzzle = PUZZLES["flash_attention_heads"]
     tiny = [case for case in cpu_cases(puzzle, "float16") if case.flags.get("TINY_Q") and case.sizes["D"] == 64]
