@@ -6,7 +6,7 @@ import torch
 
 from checker.authoring import table
 from checker.course import delta_chunks, forgetting
-from checker.course.delta_chunks import ONCE_A_CHUNK, STRENGTHS, domain, in_chunks, matrices, space
+from checker.course.delta_chunks import ONCE_A_CHUNK, SMALL, STRENGTHS, domain, in_chunks, matrices, space
 from checker.course.diagrams import flowing
 from checker.course.linear import roundings
 from checker.course.tensors import once_a_case
@@ -46,7 +46,7 @@ PUZZLE = in_chunks(
     tolerance=roundings(float32=8, float16=4, bfloat16=1),
     domain=domain(
         "a may be off by eight roundings of an operand to TF32: four relative to the number itself, four to the sum of its terms' "
-        "magnitudes.",
+        f"magnitudes, which counts as at least 1e-20. {SMALL}",
         STRENGTHS,
         rows="k",
         repeat=("k",),

@@ -6,7 +6,7 @@ import torch
 
 from checker.authoring import table
 from checker.course import delta_chunks, forgetting
-from checker.course.delta_chunks import ONCE_A_CHUNK, STRENGTHS, domain, in_chunks, space
+from checker.course.delta_chunks import ONCE_A_CHUNK, SMALL, STRENGTHS, domain, in_chunks, space
 from checker.course.diagrams import flowing
 from checker.course.linear import roundings
 from checker.course.tensors import once_a_case
@@ -51,7 +51,7 @@ PUZZLE = in_chunks(
     tolerance=roundings(float32=8, float16=8, bfloat16=1),
     domain=domain(
         "u and w may be off by eight roundings of an operand to TF32: four relative to the number itself, four to the sum of its terms' "
-        "magnitudes.",
+        f"magnitudes, which counts as at least 1e-12. {SMALL}",
         f"{STRENGTHS} T belongs to the same keys.",
         rows="k and v",
         repeat=("k", "v"),

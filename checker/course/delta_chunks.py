@@ -115,6 +115,8 @@ def space(families: Sequence[Family], **widths: Sequence[int]) -> Space:
 
 
 STRENGTHS = "beta is 0 to 2, and beta · (k · k) is at most 2, up to rounding."
+SMALL = "In float16, too, numbers below 6e-5 keep their bits."
+"""T, U and W are float32, and a kernel that rounds them or their factors to float16 loses what weak tokens after strong ones write."""
 MADE_FROM_KEYS = "keys and strengths with beta · (k · k) of at most 2, up to rounding."
 
 

@@ -6,7 +6,7 @@ import torch
 
 from checker.authoring import table
 from checker.course import delta_chunks, forgetting
-from checker.course.delta_chunks import MADE_FROM_KEYS, ONCE_A_CHUNK, domain, in_chunks, matrices, space
+from checker.course.delta_chunks import MADE_FROM_KEYS, ONCE_A_CHUNK, SMALL, domain, in_chunks, matrices, space
 from checker.course.diagrams import flowing
 from checker.course.linear import roundings
 from checker.course.tensors import once_a_case
@@ -63,7 +63,8 @@ PUZZLE = in_chunks(
     },
     domain=domain(
         "substitution in float32 is exact enough, with room to spare: t may be off by a millionth of itself plus 16 float32 roundings of |T| |I - A| |T|, "
-        "the magnitudes of what it adds up. u may be off by eight roundings of T and V to TF32.",
+        "the magnitudes of what it adds up. u may be off by eight roundings of T and V to TF32. Magnitudes below 1e-12 count as 1e-12. "
+        f"{SMALL}",
         f"A is 0 on the diagonal and above it, and made from {MADE_FROM_KEYS}",
         rows="v",
         repeat=("v",),

@@ -8,7 +8,7 @@ import pytest
 
 from checker.course import LADDER, PUZZLES
 from checker.course.families import reaching
-from checker.course.forgetting import mixed, strong
+from checker.course.forgetting import mixed, strong, uneven
 from checker.live.in_process import InProcess
 from checker.misconceptions import ROOT, SEVERAL_CASES, _all, bank, quick, refused
 from checker.puzzle import CPU, Case
@@ -187,6 +187,22 @@ def test_queries_may_be_rounded_after_scaling_whatever_the_seed(runner):
     assert seeded
     verdict = judge(replace(puzzle, cases=seeded, huge=False), correct(puzzle.name)["scale_on_the_queries"], runner)
     assert verdict.failure is None, verdict.failure.message
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("delta_chunk_matrix", "* decay *", "* decay.to(tl.float16).to(tl.float32) *"),
+        ("triangular_inverse", "u = tl.dot(t,", "u = tl.dot(t.to(tl.float16).to(tl.float32),"),
+        ("delta_chunk_values", "u = tl.dot(t,", "u = tl.dot(t.to(tl.float16).to(tl.float32),"),
+    ],
+)
+def test_what_float16_loses_below_its_normal_numbers_counts(name, old, new, runner):
+    """As "What your kernel may assume" says: the matrices are float32, and rounding them to float16 costs small numbers their bits."""
+    few = replace(PUZZLES[name], cases=tuple(case for case in cpu_cases(PUZZLES[name]) if case.family is uneven))
+    failure = judge(few, changed(solution(name), old, new), runner, diagnose=False).failure
+    assert failure is not None
+    assert failure.gate == "values"
 
 
 def test_a_mistake_is_diagnosed_in_a_case_that_float16_cannot_hold(runner):
