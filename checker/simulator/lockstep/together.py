@@ -31,6 +31,8 @@ from checker.simulator.values import Pointer
 
 MOST_LANES = 1 << 20
 """Programs times the lanes of a tile: an array of that many int64 takes 8 MB, and a run holds a few dozen."""
+_OVERHEAD = 1 << 14
+"""An operation of any size takes as long as so many lanes do."""
 
 
 def simulate_together(
@@ -79,18 +81,31 @@ def _groups(kernel: Any, launches: Sequence[Launch]) -> list[list[int]]:
         return []
     by_shape: dict[Any, list[int]] = {}
     for i, launch in enumerate(launches):
-        by_shape.setdefault((_shape(launch), _length(launch)), []).append(i)
-    groups: list[list[int]] = []
-    for numbers in by_shape.values():
-        most = MOST_LANES // _lanes(launches[numbers[0]].meta)
-        room = -1
-        for i in numbers:
-            count = _count(launches[i])
-            if count > room:
-                groups.append([])
-                room = most
-            groups[-1].append(i)
-            room -= count
+        by_shape.setdefault(_shape(launch), []).append(i)
+    return [group for numbers in by_shape.values() for group in _of_similar_length(launches, numbers)]
+
+
+def _of_similar_length(launches: Sequence[Launch], numbers: Sequence[int]) -> list[list[int]]:
+    """Launches of one shape in the groups that take the least time together: few groups, and few programs that wait for longer ones."""
+    each = _lanes(launches[numbers[0]].meta)
+    ordered = sorted((_length(launches[i]), i) for i in numbers)
+    lanes = [each * _count(launches[i]) for _, i in ordered]
+    least, starts = [0], list[int]()
+    """The time that the shortest launches take, none of them, one, two, and so on; and where the last group of each begins."""
+    for end, (length, _) in enumerate(ordered, 1):
+        together, choices = 0, list[tuple[int, int]]()
+        for start in reversed(range(end)):
+            together += lanes[start]
+            if choices and together > MOST_LANES:
+                break
+            choices.append((least[start] + length * (_OVERHEAD + together), start))
+        time, start = min(choices)
+        least.append(time)
+        starts.append(start)
+    groups, end = [], len(ordered)
+    while end:
+        groups.append([i for _, i in ordered[starts[end - 1] : end]])
+        end = starts[end - 1]
     return groups
 
 
@@ -106,9 +121,9 @@ def _shape(launch: Launch) -> Any:
 
 
 def _length(launch: Launch) -> int:
-    """A number shared by launches whose longest sides differ by less than a factor of eight."""
+    """The longest side of a tensor, as a measure of a program's loops."""
     sides = (side for value in launch.arguments.values() if isinstance(value, torch.Tensor) for side in value.shape)
-    return max(sides, default=1).bit_length() // 3
+    return max(sides, default=1)
 
 
 def _type(value: Any) -> Any:
