@@ -82,7 +82,7 @@ class Primitives(Elementwise, Casts, Shapes, Dot, Libdevice, Descriptors):
         """Nobody uses the result of the last operation."""
 
     def create_addptr(self, ptr: Handle, offset: Handle) -> Handle:
-        steps = offset.data.astype(np.int64)
+        steps = offset.data.astype(np.int64, copy=False)
         bytes_each = max(1, ptr.type.scalar.element_ty.primitive_bitwidth // 8)
         pointer = ptr.pointer
         if pointer is not None and pointer.terms is not None:

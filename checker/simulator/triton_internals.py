@@ -101,7 +101,9 @@ def scalar_tensor(number: Any, type_: Any) -> Any:
 
 def with_handle(tensor: Any, handle: Handle) -> Any:
     """A tensor of the same type."""
-    return tl.tensor(handle, tensor.type)
+    copy = object.__new__(tl.tensor)  # its constructor takes ten times as long
+    vars(copy).update(vars(tensor), handle=handle)
+    return copy
 
 
 def tensor_of(handle: Handle, front: int = 0) -> Any:
@@ -271,8 +273,10 @@ class _Operations:
         except NotRecorded:
             return function(*arguments, **named, _semantic=self.semantic)
         if len(operands) > 1:  # the calls for `x * x` differ from those for `x * y`
-            numbers = [id(operand) for operand in operands]
-            key.append(numbers[0] == numbers[1] if len(numbers) == 2 else tuple(map(numbers.index, numbers)))
+            if len(operands) == 2:
+                key.append(operands[0] is operands[1])
+            else:
+                key.append(tuple(map(operands.index, operands)))
         whole = tuple(key)
         if whole not in self.recorded:
             return self._record(whole, operands, partial(function, *arguments, **named, _semantic=self.semantic))

@@ -61,6 +61,8 @@ class Handle:
 
 def spread(data: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """`np.broadcast_to(data, shape)`; copying a small result costs a fifth of making the view."""
+    if data.shape == shape:
+        return data
     if math.prod(shape) > _SMALL:
         return np.broadcast_to(data, shape)
     out = np.empty(shape, data.dtype)

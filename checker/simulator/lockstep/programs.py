@@ -46,7 +46,7 @@ class Programs:
 
     def doubt(self, lanes: np.ndarray) -> None:
         """Doubt the launches of the running programs that have such a lane: [programs, or 1 for all of them, ...]."""
-        if not lanes.any():
+        if not np.count_nonzero(lanes):  # faster than `any`
             return
         of_programs = lanes.reshape(len(lanes), -1).any(1)
         if self.running is not None:
