@@ -79,17 +79,16 @@ PUZZLE = gradient(
     cases=GRADIENT_CASES
     + LONG_LOOPS
     + gradient_table("""
-        B  H_Q  H_KV  N_Q     N_KV  D    BLOCK_M  BLOCK_N  values          dtype     layout   flags       on   why
+        B  H_Q  H_KV  N_Q     N_KV  D    BLOCK_M  BLOCK_N  values          dtype     layout      flags               why
         1  1    1     1       1     16   16       16
-        1  1    1     37      1     16   16       16       -               -         strided  IS_CAUSAL
+        1  1    1     37      1     16   16       16       -               -         strided     IS_CAUSAL
         1  2    1     21      19    16   16       16       far_below_zero
-        1  1    1     40_003  5     16   1024     16       rising          -         -        -           cpu  more queries than 16 bits can count see every key
-        1  1    1     40_003  5     16   256      16       rising          -         -        -           gpu  the same in tiles that fit there
+        1  1    1     40_003  5     16   256      16       rising          -         -           -                   more queries than 16 bits can count see every key
         1  1    1     37      53    16   16       16       vanishing_tile
-        1  1    1     661     3     16   16       16       many_small      float16   -        -           -    more terms than a sum in 16 bits can hold
+        1  1    1     661     3     16   16       16       many_small      float16   -           -                   more terms than a sum in 16 bits can hold
         1  1    1     661     3     32   16       16       many_small      bfloat16
-        1  40   1     3       5     16   16       16       many_small      bfloat16  -        -           -    heads added up in the keys' type
-        1  4    2     3       2     128  16       64       positive        bfloat16  -        SCALE=0.75
+        1  40   1     3       5     16   16       16       many_small      bfloat16  -           -                   heads added up in the keys' type
+        1  4    2     3       2     128  16       64       positive        bfloat16  -           SCALE=0.75
         2  6    2     1       1     32   64       32       -               bfloat16  strided
     """),
     film=FilmSpec(

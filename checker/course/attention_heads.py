@@ -391,7 +391,6 @@ FORWARD_CASES = (
         2  2    2     37    70      64   32       16       rare_keys             bfloat16  transposed
         1  1    1     270   20      16   16       16       score_pairs_in_sight  -         -           IS_CAUSAL
         1  1    1     5     40_003  16   16       1024     score_pairs_in_sight  -         -           IS_CAUSAL  cpu  more keys than 16 bits can count
-        1  1    1     5     40_003  16   16       256      score_pairs_in_sight  -         -           IS_CAUSAL  gpu  the same in tiles that fit there
         1  1    1     9     75      64   16       16       extreme_scores        float16   -           IS_CAUSAL
         1  1    1     5     61      16   16       16       vast_scores           -         -           IS_CAUSAL  cpu
         1  1    1     5     61      16   16       16       lowest_scores         -         -           IS_CAUSAL  cpu

@@ -174,7 +174,6 @@ PUZZLE = flash(
         2    21   83      16   16       16       -                     -         repeated keys
         5    17   577     16   16       16       score_pairs_in_sight  -         -            -          -     -    too many tiles of keys to unroll by hand
         1    5    40_003  16   16       1024     score_pairs_in_sight  -         -            -          -     cpu  more keys than 16 bits can count
-        1    5    40_003  16   16       256      score_pairs_in_sight  -         -            -          -     gpu  the same in tiles that fit there
         5    37   71      16   16       16       large                 bfloat16  padded
         1    5    597     16   16       16       creeping_scores
         1    5    2081    16   16       16       rising_slowly         float16   -            -          -     -    small rises without a rescale
