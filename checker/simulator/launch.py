@@ -8,6 +8,7 @@ import random
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -149,7 +150,7 @@ def grid_of(launch: Launch) -> tuple[int, int, int]:
 
 
 def _programs(grid: ProgramId, options: SimulateOptions, launch: Launch) -> Iterator[ProgramId]:
-    """With a larger launch to follow, only the first and the last along each axis."""
+    """With a larger launch to follow, only the first and the last along each axis, and the second along all: the last may have no work."""
     xs, ys, zs = map(range, grid)
     order, most, count = options.order, options.most_programs, math.prod(grid)
     if 0 < most < count:
@@ -158,7 +159,9 @@ def _programs(grid: ProgramId, options: SimulateOptions, launch: Launch) -> Iter
         chosen = [*range(first // 2), *sorted(drawn), *range(count - last, count)]
         return iter([(i % grid[0], i // grid[0] % grid[1], i // (grid[0] * grid[1])) for i in chosen])
     if launch.larger is not None:
-        xs, ys, zs = (axis[:: max(len(axis) - 1, 1)] for axis in (xs, ys, zs))
+        ends = (axis[:: max(len(axis) - 1, 1)] for axis in (zs, ys, xs))
+        second = tuple(min(1, len(axis) - 1) for axis in (xs, ys, zs))
+        return iter(dict.fromkeys([*((x, y, z) for z, y, x in product(*ends)), second]))
     in_order = ((x, y, z) for z in zs for y in ys for x in xs)
     if order == "row-major":
         return in_order
