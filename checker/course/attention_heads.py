@@ -72,7 +72,7 @@ _STRIDED_IN = {
 }
 """The mixed layouts in which a tensor is strided. No two tensors of a puzzle have the same, so each is strided where each other is not."""
 _EXPANDED: Mapping[str, Mapping[str, int]] = {
-    "mixed 1": {"k_ptr": 1, "v_ptr": 0, "do_ptr": 0, "o_ptr": 1},
+    "mixed 1": {"k_ptr": 1, "v_ptr": 0, "do_ptr": 3, "o_ptr": 1},
     "mixed 2": {"q_ptr": 2, "k_ptr": 0, "v_ptr": 1, "o_ptr": 2},
     "mixed 3": {"q_ptr": 1, "k_ptr": 1, "do_ptr": 1, "o_ptr": 0},
     "mixed 4": {"q_ptr": 0, "v_ptr": 0, "do_ptr": 2},

@@ -125,7 +125,7 @@ PUZZLE = puzzle(
             "layout": ("contiguous", "roomy", "repeated head"),
         },
         wider={
-            "family": (values.mixed, values.growing, values.resets, values.fixed),
+            "family": (values.mixed, values.growing, values.resets, values.fixed, values.traces),
             "remainder": tuple(i / 64 for i in range(64)),
             "values": tuple(i / 32 for i in range(1, 65)),
             "tile": ((16, 16), (32, 32), (64, 16)),
@@ -141,6 +141,8 @@ PUZZLE = puzzle(
         1  2  20      16   16   16     16       large       -         -       -      -    a state that float16 cannot hold
         1  2  20      16   16   16     16       beyond      float32   -       -      -    queries and keys that float16 cannot hold
         1  2  20      16   16   16     16       beyond      float16   -       -      -    keys that float16 can barely hold
+        1  2  75      16   16   16     16       traces      float16   -       -      -    what is left of a value decides
+        1  2  75      16   16   16     16       traces      float32   padded  -      -    the same, with logarithms that TF32 rounds
         1  1  150     16   16   128    16       -           float32   -       PAST   cpu  the longest chunks
         1  2  150     16   1    64     16       resets      -         padded  PAST   -    long chunks, and a single column of values
         1  2  43      16   17   16     16       resets      bfloat16  -       -      -    a second slice of a second head

@@ -140,6 +140,8 @@ PUZZLE = puzzle(
         B  H   N     D    D_V  BLOCK_V  values    dtype     layout  flags  on   why
         1  1   131   16   16   16       alike     bfloat16  -       -      -    many corrections of one value
         1  1   131   16   16   16       weak      float32   -       PAST   -    weak decays that add up
+        1  2   17    16   16   16       long      float16   -       -      -    products that float16 cannot hold
+        1  2   19    16   16   16       traces    float16   padded  -      -    what is left of a value decides
         4  16  257   128  96   32       mixed     float16   padded  PAST   gpu
         1  2   2053  64   64   64       fixed     -         -       -      gpu
         1  8   4096  128  128  32       -         bfloat16  -       PAST   gpu

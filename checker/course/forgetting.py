@@ -215,6 +215,27 @@ def vast(x: Tokens, case: Case) -> Tokens:
 
 
 @family(
+    "single values of which all but a trace is forgotten before anything reads them", "traces of large values", chunks=4
+)
+def traces(x: Tokens, case: Case) -> Tokens:
+    """Everything else is 0, so the trace is the whole output: e⁻⁸ to e⁻⁶⁰ of a value, or in float16 e⁻⁸ to e⁻¹⁷ of up to 30,000.
+
+    In turn, a chunk begins with a value, ends with one, and writes none. The token after a value forgets.
+    """
+    (chunk, place), width, small = positions(x, case), case.meta.get("CHUNK", 4), case.dtype == "float16"
+    written = ((chunk % 3 == 0) & (place == 0)) | ((chunk % 3 == 1) & (place == width - 1))
+    logs = torch.tensor([8.013, 10.57, 13.3, 16.91] if small else [17.03, 31.992, 46.77, 59.973], dtype=torch.float64)
+    forgotten = logs[-1 - chunk % 4]
+    x.g = -torch.where(written, forgotten, 0.0).roll(1, dims=-1)
+    x.g[..., 0] = 0.0
+    size = forgotten.exp().clamp(max=3e4 if small else math.inf)
+    x.v = torch.where(written, size, 0.0)[..., None] * (0.5 + x.v.abs().clamp(max=0.5))
+    x.q = torch.where(written[..., None], 0.0, x.q)  # float16 could not hold what it reads
+    x.beta = written.double()
+    return x
+
+
+@family(
     "numbers halfway between two that bfloat16 can hold, and nothing forgotten", "numbers between those of bfloat16"
 )
 def halfway(x: Tokens, case: Case) -> Tokens:
@@ -316,6 +337,14 @@ def lengths(x: Tokens, case: Case) -> Tokens:
     return x
 
 
+@family("queries and keys whose products float16 cannot hold, with strengths to match", "long queries and keys")
+def long(x: Tokens, case: Case) -> Tokens:
+    """Of some 300 each, and beta · (k · k) is 1 to 2."""
+    x.q, x.k = 300 * x.q, 300 * x.k
+    x.beta = (1 + x.beta) / 300**2
+    return x
+
+
 @family("queries at right angles to every key, so that only the start answers", "queries outside the span")
 def outside(x: Tokens, case: Case) -> Tokens:
     x.k[..., 0], x.q[..., 1:] = 0.0, 0.0
@@ -343,7 +372,7 @@ def uneven(x: Tokens, case: Case) -> Tokens:
 
 FAMILIES = (
     *(NORMAL, growing, lasting, fixed, weak, strong, mixed, resets, sudden, vast, halfway),
-    *(large, many_small, beyond, blanks),
+    *(large, many_small, beyond, blanks, traces),
 )
 
 
@@ -404,7 +433,9 @@ DELTA = (
     strengths,
     lengths,
     outside,
+    long,
     uneven,
+    traces,
     mixed,
     resets,
     sudden,

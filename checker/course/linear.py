@@ -223,6 +223,7 @@ ALONE: dict[str, tuple[object, ...]] = {
 NEEDS: dict[Family, dict[str, tuple[object, ...]]] = {
     values.contributions: {"power": (0,)},  # whose values are 1000 times as large already
     values.cold: NOT_FLOAT16,  # whose products vanish there
+    values.longest: {**NOT_FLOAT16, **ALONE, "remainder": ("one", "all but one", "prime")},
     values.freezing: {**NOT_FLOAT16, **ALONE},
     values.faint: {**NOT_FLOAT16, "power": (0,)},
     values.steep: {**NOT_FLOAT16, "power": (0,)},
@@ -332,7 +333,7 @@ def chunk_space(past: Sequence[int | None], weights: bool = True) -> Space:
         case,
         allowed,
         once={
-            "family": (*ONCE, values.heavy, values.taken_back) if weights else ONCE,
+            "family": (*ONCE, values.heavy, values.taken_back, values.longest) if weights else ONCE,
             "remainder": SWEPT,
             "heads": ((3, 11),),
             "tile": ((256, 16), (32, 64)),

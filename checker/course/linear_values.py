@@ -286,6 +286,13 @@ def uneven(x: Tokens, case: Case) -> Tokens:
     return x
 
 
+@family("queries so long that only short keys keep the weights finite", "longest queries")
+def longest(x: Tokens, case: Case) -> Tokens:
+    """The features of a key that is 0, or past the last one, are 1: its weight is inf."""
+    x.q, x.k = 4e37 * (1 + x.q.abs().clamp(max=0.5)), -13 - x.k.clamp(-1, 1)
+    return x
+
+
 @family("one number that dwarfs all others", "one number that dwarfs all others")
 def dwarfing(x: Tokens, case: Case) -> Tokens:
     """No query asks for the feature that dwarfs the others."""
@@ -383,5 +390,5 @@ def many_small(x: Tokens, case: Case) -> Tokens:
 
 FAMILIES = (
     *(NORMAL, growing, constant, warm, hot, cold, freezing, faint, frozen, half_frozen, huge, signs, halfway, one_way),
-    *(short_keys, steep, dwarfing, blanks, heavy, taken_back, outlier, contributions, many_small),
+    *(short_keys, steep, dwarfing, blanks, heavy, taken_back, outlier, longest, contributions, many_small),
 )
