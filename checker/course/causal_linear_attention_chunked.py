@@ -18,7 +18,7 @@ PUZZLE = causal(
         B  H  N       D    D_V  CHUNK  BLOCK_V  values         dtype     layout  flags    on   why
         1  1  1043    16   16   16     16       many_small     float16   -       PAST=0   -    a state in 16 bits; too many chunks to unroll
         1  1  401     32   16   16     16       many_small     bfloat16  padded  PAST=0
-        1  1  33_003  16   16   256    16       -              -         -       -        cpu  more tokens than 16 bits can count
+        1  1  33_003  16   16   128    16       -              -         -       -        -    more tokens than 16 bits can count
         2  3  1031    64   80   32     32       growing        -         padded  -        gpu
         1  2  20_011  64   64   64     64       -              bfloat16  -       PAST=11  gpu
         1  2  16_384  64   64   64     64       -              -         -       -        gpu
