@@ -168,8 +168,9 @@ def running(
 
 WIDTH = {"D": WIDTHS}
 SCORES = (
-    "q, k and v are finite. A score, scale · q · k, is between -1e30 and 1e30, and scale between 2⁻¹² and 1. In float32, q, k and v "
-    "have at most ten bits after the leading one, so TF32 holds them exactly. In float16, a weight below 6e-5 may lose bits."
+    "q, k and v are finite. A score, scale · q · k, is between -1e30 and 1e30, and scale between 2⁻¹² and 1, a power of two if any score "
+    "passes a million: `s * scale - m` may become one operation. In float32, q, k and v have at most ten bits after the leading one, so "
+    "TF32 holds them exactly. In float16, a weight below 6e-5 may lose bits."
 )
 """What attention assumes about numbers. A kernel may hide a key with -1e30 as well as with -inf."""
 ROUNDED = (

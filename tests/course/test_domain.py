@@ -11,7 +11,7 @@ import torch
 
 from checker.authoring.assumptions import violations
 from checker.course import LADDER, PUZZLES
-from checker.course.attention_values import Tokens, at_the_ends
+from checker.course.attention_values import Tokens, at_the_ends, scale_of
 from checker.puzzle import Case, Puzzle
 
 MOST_NUMBERS = 300_000
@@ -29,6 +29,19 @@ def outside(puzzle: Puzzle, case: Case) -> list[str]:
 def test_no_case_leaves_the_domain(puzzle: Puzzle) -> None:
     drawn = [case for seed in range(2) for case in puzzle.drawn(Random(seed))]
     assert [words for case in [*puzzle.cases, *drawn, puzzle.film.case] for words in outside(puzzle, case)] == []
+
+
+@pytest.mark.parametrize(
+    "name", ["flash_attention", "flash_attention_v1", "flash_attention_heads", "decode_attention_split"]
+)
+def test_scores_past_a_million_have_a_scale_that_rounds_nothing(name: str) -> None:
+    """A compiler may turn `s * scale - m` into one operation, and what it does not round could be far above 0."""
+    puzzle = PUZZLES[name]
+    for case in [*(c for c in puzzle.cases if "cpu" in c.devices), *puzzle.drawn(Random(0))]:
+        if math.log2(scale_of(case)) % 1:
+            made = puzzle.make(case)
+            q, k = (made[f"{name}_ptr"].double().norm(dim=-1).amax() for name in "qk")
+            assert q * k * scale_of(case) < 1e6, case.name
 
 
 def test_huge_keys_beside_tiny_queries_stay_finite() -> None:

@@ -22,6 +22,10 @@ ONLY_LATE_PROGRAMS = (
     "int16_row",
     "offsets_in_32_bits",
     "share_in_float32",
+    "mask_overflow",
+    "positions_in_float32",
+    "rows_promised_aligned",
+    "start_of_the_split_in_32_bits",
     "barrier_between_load_and_store",
     "no_barrier_for_one_tile",
 )
@@ -53,10 +57,11 @@ def test_rewritten_wrong_kernels_get_the_same_name(puzzle, runner):
 
 
 def test_kernels_that_passed_once_fail(puzzle, runner):
+    gates = {}
     for name, source in unseen(puzzle.name).items():
         failure = judge(puzzle, source, runner, thorough=name in ONLY_AIMED).failure
-        assert failure is not None, name
-        assert failure.gate == ("memory" if name in ONLY_LATE_PROGRAMS else "values"), name
+        gates[name] = failure and failure.gate
+    assert gates == {name: "memory" if name in ONLY_LATE_PROGRAMS else "values" for name in gates}
 
 
 def test_correct_kernels_pass_and_are_never_named(puzzle, runner):
