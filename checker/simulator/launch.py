@@ -160,7 +160,7 @@ def _programs(grid: ProgramId, options: SimulateOptions, launch: Launch) -> Iter
         return iter([(i % grid[0], i // grid[0] % grid[1], i // (grid[0] * grid[1])) for i in chosen])
     if launch.larger is not None:
         ends = (axis[:: max(len(axis) - 1, 1)] for axis in (zs, ys, xs))
-        second = tuple(min(1, len(axis) - 1) for axis in (xs, ys, zs))
+        second = min(1, xs[-1]), min(1, ys[-1]), min(1, zs[-1])
         return iter(dict.fromkeys([*((x, y, z) for z, y, x in product(*ends)), second]))
     in_order = ((x, y, z) for z in zs for y in ys for x in xs)
     if order == "row-major":
