@@ -42,17 +42,17 @@ STATISTICS = {
 def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
     """What an error in O is measured against: the largest element of its row.
 
-    Scores near -150 or +120 double it if queries have 16 bits, because a kernel may scale queries and round them again. Scores of
-    queries for which float16 has few bits then are off by `lost` roundings.
+    Scores near -150 or +120 double it if queries have 16 bits, because a kernel may scale queries and round them again. Where
+    scaled queries fall below float16's normal numbers, scores are off by `lost` roundings.
     """
     far = case.dtype != "float32" and case.family in (values.negative, values.positive)
     return row_magnitude(case, output, expected) * max(2 if far else 1, lost(case))
 
 
 def lost(case: Case) -> float:
-    """How many roundings to float16 a score is off by, where queries times the scale are below its smallest normal number.
+    """How many float16 roundings a score is off by, where queries times the scale are below the smallest normal number.
 
-    Each of them is off by up to 2⁻²⁵, and the D keys beside them are near 2¹⁴.
+    Each element of a query is off by up to 2⁻²⁵, and the D elements of a key are near 2¹⁴.
     """
     return math.sqrt(case.sizes["D"]) if case.dtype == "float16" and case.flags.get("TINY_Q") else 0.0
 
@@ -168,14 +168,14 @@ def running(
 
 WIDTH = {"D": WIDTHS}
 SCORES = (
-    "q, k and v are finite. A score, scale · q · k, is between -1e30 and 1e30, and scale between 2⁻¹² and 1, a power of two if any score "
-    "passes a million: `s * scale - m` may become one operation. In float32, q, k and v have at most ten bits after the leading one, so "
+    "q, k and v are finite. A score, scale · q · k, is between -1e30 and 1e30. scale is between 2⁻¹² and 1, and a power of two if scores "
+    "pass ±1e6, so a compiler may fuse `s * scale - m`. In float32, q, k and v have at most ten bits after the leading one, so "
     "TF32 holds them exactly. In float16, a weight below 6e-5 may lose bits."
 )
 """What attention assumes about numbers. A kernel may hide a key with -1e30 as well as with -inf."""
 ROUNDED = (
-    "o may be off by 1.5 roundings of an operand (to TF32 where it is float32), relative to the largest element of its row, plus what changes if "
-    "the scaled queries are rounded again and each score once more in float32"
+    "o may be off by 1.5 roundings of an operand (float32 rounds to TF32), relative to the largest element of its row, plus the effect of "
+    "rounding the scaled queries again and each score once more in float32"
 )
 DOMAIN = Domain(
     sizes={"N_Q": (), "N_KV": (), **WIDTH},

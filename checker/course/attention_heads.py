@@ -263,7 +263,7 @@ IN_GROUPS: Mapping[str, Callable[[Case], bool]] = {
     )
 }
 ANY_STRIDES = (
-    "every stride is passed, except for tensors that are contiguous. None need be 1, the heads of a token may be adjacent, and offsets may "
+    "tensors without stride parameters are contiguous. No stride of the others need be 1, the heads of a token may be adjacent, and offsets may "
     "pass 2³². q, k and v may be expanded, with a stride of 0."
 )
 HEADS_DOMAIN = replace(

@@ -95,7 +95,7 @@ def at_the_ends(x: Tokens, case: Case, room: int) -> Tokens:
     """
     if not (case.flags.get("TINY_Q") or case.flags.get("TINY_K")):
         return x
-    # of no number: a launch without numbers looks at none; and a key next to a power of two must not be rounded up to it
+    # tensors, not Python numbers: a launch without numbers has none. The factor keeps a key from rounding up to a power of two
     largest = x.k.abs().amax() * (1 + 2.0**-11) if case.flags.get("TINY_Q") else x.q.abs().amax()
     mantissa, exponent = torch.frexp(largest)
     power = torch.ldexp(torch.ones((), dtype=torch.float64), ENDS[case.dtype] - room - exponent)

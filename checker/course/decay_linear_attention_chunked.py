@@ -86,8 +86,8 @@ PUZZLE = puzzle(
         values="q, k, v, s0 and all sums of products are finite. g is 0 or less; -inf is a decay of 0, and a decay below e⁻⁸⁰ may count as 0.",
         memory="the elements of a row of q, k, v and o are adjacent. Rows, heads and batches may be any distance apart, even so far that offsets pass "
         "2³²; those of q, k and v may repeat, with a stride of 0. g and the states are contiguous and float32.",
-        accuracy="o may be off by ten roundings of an operand (to TF32 where it is float32; five in bfloat16): half of them relative to the element itself, half to "
-        "the sum of its terms' magnitudes, which counts as at least 1e-6 (for o in float16, 6e-5); s likewise, by eight (six in float16).",
+        accuracy="o may be off by ten roundings of an operand (five in bfloat16; float32 rounds to TF32): half of them relative to the element itself, half to "
+        "the sum of its terms' magnitudes, counted as at least 1e-6 (for o in float16, 6e-5); s likewise, by eight, not ten (six in float16).",
         masked=("g",),
         expanded=("q", "k", "v"),
     ),
@@ -141,7 +141,7 @@ PUZZLE = puzzle(
         1  2  20      16   16   16     16       large       -         -       -      -    a state that float16 cannot hold
         1  2  20      16   16   16     16       beyond      float32   -       -      -    queries and keys that float16 cannot hold
         1  2  20      16   16   16     16       beyond      float16   -       -      -    keys that float16 can barely hold
-        1  2  75      16   16   16     16       traces      float16   -       -      -    what is left of a value decides
+        1  2  75      16   16   16     16       traces      float16   -       -      -    only a trace of a value remains
         1  2  75      16   16   16     16       traces      float32   padded  -      -    the same, with logarithms that TF32 rounds
         1  1  150     16   16   128    16       -           float32   -       PAST   cpu  the longest chunks
         1  2  150     16   1    64     16       resets      -         padded  PAST   -    long chunks, and a single column of values

@@ -106,9 +106,9 @@ DOMAIN = Domain(
         "N_KV + SPLITS stays below 2³¹": lambda case: case.sizes["N_KV"] + case.sizes["SPLITS"] < 2**31,
     },
     values=SCORES,
-    memory="q, o_part and lse_part are contiguous. k and v may have any strides, 0 too where they are expanded, and offsets may pass 2³².",
-    accuracy="o_part may be off by 1.5 roundings of an operand (to TF32 where it is float32), relative to the largest element of its row, plus "
-    "what changes if the scaled queries are rounded again. lse_part may be off by 0.0008 % plus the rounding of the scores.",
+    memory="q, o_part and lse_part are contiguous. k and v may have any strides, even 0 (expanded), and offsets may pass 2³².",
+    accuracy="o_part may be off by 1.5 roundings of an operand (float32 rounds to TF32), relative to the largest element of its row, plus "
+    "the effect of rounding the scaled queries again. lse_part may be off by 0.0008 % plus the rounding of the scores.",
     expanded=("k", "v"),
 )
 FLAGS: dict[str, Scalar] = {"RAGGED": 0}

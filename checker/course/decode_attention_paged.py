@@ -190,14 +190,14 @@ PUZZLE = puzzle(
         sizes={**decode.DOMAIN.sizes, "PAGE": PAGES},
         related={
             **{words: holds for words, holds in decode.DOMAIN.related.items() if "N_KV" not in words},
-            "N_KV, which is no parameter, counts the keys of the longest text, and MAX_PAGES · PAGE + SPLITS stays below 2³¹": (
+            "N_KV, which is not passed, counts the keys of the longest text, and MAX_PAGES · PAGE + SPLITS stays below 2³¹": (
                 lambda case: max_pages(case) * case.sizes["PAGE"] + case.sizes["SPLITS"] < 2**31
             ),
         },
         values=f"{decode.DOMAIN.values} Slots that hold no key of any text may hold anything, even NaN or inf. Entries of the block table past "
         "a text's last page may be any number.",
         memory="q, o_part, lse_part and block_table are contiguous. k and v may have any strides, and a page's number times a stride may pass "
-        f"2³². Pages of a text lie in any order, and texts may share pages. From the block table, programs load {TABLE}.",
+        f"2³². A text's pages may be in any order, and texts may share pages. Programs load {TABLE} from the block table.",
         expanded=(),
         scratch=("k", "v"),
         indices=("block_table",),

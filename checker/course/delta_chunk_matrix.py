@@ -45,8 +45,8 @@ PUZZLE = in_chunks(
     scale=scale,
     tolerance=roundings(float32=8, float16=4, bfloat16=1),
     domain=domain(
-        "a may be off by eight roundings of an operand to TF32: four relative to the number itself, four to the sum of its terms' "
-        f"magnitudes, which counts as at least 1e-20. {SMALL}",
+        "a may be off by eight roundings to TF32: four relative to the number itself, four to the sum of its terms' "
+        f"magnitudes, counted as at least 1e-20. {SMALL}",
         STRENGTHS,
         rows="k",
         repeat=("k",),

@@ -50,9 +50,9 @@ PUZZLE = in_chunks(
     scale=scale,
     tolerance=roundings(float32=8, float16=8, bfloat16=1),
     domain=domain(
-        "u and w may be off by eight roundings of an operand to TF32: four relative to the number itself, four to the sum of its terms' "
-        f"magnitudes, which counts as at least 1e-12. {SMALL}",
-        f"{STRENGTHS} T belongs to the same keys.",
+        "u and w may be off by eight roundings to TF32: four relative to the number itself, four to the sum of its terms' "
+        f"magnitudes, counted as at least 1e-12. {SMALL}",
+        f"{STRENGTHS} T comes from the same keys.",
         rows="k and v",
         repeat=("k", "v"),
         D=(16, 32, 64, 128),

@@ -36,7 +36,7 @@ def reference(case: Case, inputs: Tensors) -> Tensors:
 
 @once_a_case
 def sizes_held(case: Case) -> torch.Tensor:
-    """[..., N, D_V]: by column, the largest norm of a state so far or of what a token reads and writes."""
+    """[..., N, D_V]: per column, the largest norm so far of the state or of what a token reads and writes."""
     made = make(case)
     _, k, u, w, g, s = (made[f"{name}_ptr"].double() for name in NAMES)
     most, alpha, start, out = s.norm(dim=-2), g.exp(), s, torch.empty_like(u)
@@ -51,7 +51,7 @@ def sizes_held(case: Case) -> torch.Tensor:
 
 
 def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
-    """`sizes_held`, for o as a query reads it; at least 1e-6, and for o at least the smallest normal number of its type."""
+    """`sizes_held`, times the query's norm for o; at least 1e-6, and for o at least the smallest normal number of its type."""
     dtype = DTYPES[case.dtype] if output == "o_ptr" else torch.float32
     return forgetting.as_read(sizes_held(case), make(case)["q_ptr"], output).clamp(
         min=max(1e-6, torch.finfo(dtype).tiny)
@@ -103,8 +103,8 @@ PUZZLE = linear(
     tolerance=roundings(float32=12, float16=12, bfloat16=5),
     output_tolerance={"s_ptr": roundings(float32=12, float16=12, bfloat16=1.5)},
     domain=delta_chunks.domain(
-        "o may be off by twelve roundings of an operand (to TF32 where it is float32; five in bfloat16): half of them relative to the number itself, half to the length of q times the "
-        "largest that the state or a write has been, which counts as at least 1e-6 (for o in float16, 6e-5); s likewise, in TF32.",
+        "o may be off by twelve roundings of an operand (five in bfloat16; float32 rounds to TF32): half relative to the number itself, half to the length of q times the "
+        "largest norm, per column, of the state or a write so far, counted as at least 1e-6 (for o in float16, 6e-5); s likewise, always in TF32.",
         f"U and W are made from {delta_chunks.MADE_FROM_KEYS}",
         rows="q, k and o",
         repeat=("q", "k"),

@@ -115,7 +115,7 @@ def space(families: Sequence[Family], **widths: Sequence[int]) -> Space:
 
 
 STRENGTHS = "beta is 0 to 2, and beta · (k · k) is at most 2, up to rounding."
-SMALL = "In float16, too, numbers below 6e-5 keep their bits."
+SMALL = "With float16 inputs, too, numbers below 6e-5 must keep their bits."
 """T, U and W are float32, and a kernel that rounds them or their factors to float16 loses what weak tokens after strong ones write."""
 MADE_FROM_KEYS = "keys and strengths with beta · (k · k) of at most 2, up to rounding."
 
@@ -128,7 +128,7 @@ def domain(
     Rows that `repeat` may have a stride of 0. A kernel with `slices` owns BLOCK_V columns of the values in each program, and one with
     a `D`, for keys, has decays.
     """
-    logs = "g is 0 or less, down to -inf, a decay of 0; a decay below e⁻⁸⁰ may count as 0."
+    logs = "g is 0 or less; -inf is a decay of 0, and a decay below e⁻⁸⁰ may count as 0."
     finite = f"all inputs but g are finite. {logs}" if "D" in widths else "all inputs are finite."
     return Domain(
         sizes={"B": (), "H": (), "N": (), **widths},

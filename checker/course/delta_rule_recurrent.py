@@ -25,13 +25,13 @@ def reference(case: Case, inputs: Tensors) -> Tensors:
 
 @once_a_case
 def sizes_held(case: Case) -> torch.Tensor:
-    """[..., N, D_V]: what the state has held so far, by column."""
+    """[..., N, D_V]: per column, what the state has held so far."""
     made = make(case)
     return values.held(*(made[f"{name}_ptr"].double() for name in ("k", "v", "g", "s0", "beta")))
 
 
 def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
-    """`sizes_held`, and for o at least so much that a number below the normal ones of float16 may lose half a step."""
+    """`sizes_held`; for o, large enough that float16 numbers below the normal ones may be off by half a step."""
     least = 4 * torch.finfo(DTYPES[case.dtype]).tiny if output == "o_ptr" else 0.0
     return values.as_read(sizes_held(case), make(case)["q_ptr"], output).clamp(min=max(1e-6, least))
 
@@ -94,8 +94,8 @@ PUZZLE = puzzle(
         values="q, k, v and s0 are finite. g is 0 or less; -inf is a decay of 0. beta is 0 to 2, and beta · (k · k) is at most 2, up to rounding.",
         memory="the elements of a row of q, k, v and o are adjacent. Rows, heads and batches may be any distance apart, even so far that offsets pass "
         "2³²; those of q, k and v may repeat, with a stride of 0. g, beta and the states are contiguous and float32.",
-        accuracy="everything is computed in float32. s may be off by 0.01 % of itself and by 64 roundings of the largest number it has held, which counts as at least "
-        "1e-6; o likewise (in float16, 2.4e-4), plus two roundings to its type.",
+        accuracy="everything is computed in float32. s may be off by 0.01 % of itself plus 64 roundings of the largest number it has held, counted as at least "
+        "1e-6; o likewise (at least 2.4e-4 in float16), plus two roundings to its type.",
         masked=("g",),
         expanded=("q", "k", "v"),
     ),
@@ -141,7 +141,7 @@ PUZZLE = puzzle(
         1  1   131   16   16   16       alike     bfloat16  -       -      -    many corrections of one value
         1  1   131   16   16   16       weak      float32   -       PAST   -    weak decays that add up
         1  2   17    16   16   16       long      float16   -       -      -    products that float16 cannot hold
-        1  2   19    16   16   16       traces    float16   padded  -      -    what is left of a value decides
+        1  2   19    16   16   16       traces    float16   padded  -      -    only a trace of a value remains
         4  16  257   128  96   32       mixed     float16   padded  PAST   gpu
         1  2   2053  64   64   64       fixed     -         -       -      gpu
         1  8   4096  128  128  32       -         bfloat16  -       PAST   gpu

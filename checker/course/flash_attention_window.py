@@ -236,7 +236,7 @@ PUZZLE = heads.heads(
             **HEADS_DOMAIN.related,
             "N_Q + WINDOW stays below 2³¹": lambda case: case.sizes["N_Q"] + case.sizes["WINDOW"] < 2**31,
         },
-        values=f"{HEADS_DOMAIN.values} A sink is -inf or between -1e30 and 1e30. Beside a large one, a weight below 2⁻¹²⁶ may lose bits, too.",
+        values=f"{HEADS_DOMAIN.values} A sink is -inf or between -1e30 and 1e30. Beside a large sink, a weight below 2⁻¹²⁶ may lose bits, too.",
         masked=("sinks",),
     ),
     reads={"q": 1, "k": window_keys, "v": window_keys, "key_lengths": programs, "sinks": programs},

@@ -64,7 +64,7 @@ def held(k: torch.Tensor, v: torch.Tensor, g: torch.Tensor, s0: torch.Tensor, be
 
 
 def as_read(held: torch.Tensor, q: torch.Tensor, output: str) -> torch.Tensor:
-    """What the state has `held` [..., N, D_V] as each query reads it, or, for the state itself, in the end: [..., 1, D_V]."""
+    """`held` [..., N, D_V] times the norm of each query for o; for the state, its last row [..., 1, D_V]."""
     return held * q.double().norm(dim=-1, keepdim=True) if output == "o_ptr" else held[..., -1:, :]
 
 
@@ -214,13 +214,11 @@ def vast(x: Tokens, case: Case) -> Tokens:
     return x
 
 
-@family(
-    "single values of which all but a trace is forgotten before anything reads them", "traces of large values", chunks=4
-)
+@family("single values, forgotten down to a trace before anything reads them", "traces of large values", chunks=4)
 def traces(x: Tokens, case: Case) -> Tokens:
-    """Everything else is 0, so the trace is the whole output: e⁻⁸ to e⁻⁶⁰ of a value, or in float16 e⁻⁸ to e⁻¹⁷ of up to 30,000.
+    """All else is 0, so the trace is the whole output: e⁻¹⁷ to e⁻⁶⁰ of a value, or in float16 e⁻⁸ to e⁻¹⁷ of up to 30,000.
 
-    In turn, a chunk begins with a value, ends with one, and writes none. The token after a value forgets.
+    In turn, chunks begin with a value, end with one, or write none. The token after a value forgets it.
     """
     (chunk, place), width, small = positions(x, case), case.meta.get("CHUNK", 4), case.dtype == "float16"
     written = ((chunk % 3 == 0) & (place == 0)) | ((chunk % 3 == 1) & (place == width - 1))
@@ -230,7 +228,7 @@ def traces(x: Tokens, case: Case) -> Tokens:
     x.g[..., 0] = 0.0
     size = forgotten.exp().clamp(max=3e4 if small else math.inf)
     x.v = torch.where(written, size, 0.0)[..., None] * (0.5 + x.v.abs().clamp(max=0.5))
-    x.q = torch.where(written[..., None], 0.0, x.q)  # float16 could not hold what it reads
+    x.q = torch.where(written[..., None], 0.0, x.q)  # float16 could not hold their output
     x.beta = written.double()
     return x
 
@@ -339,7 +337,7 @@ def lengths(x: Tokens, case: Case) -> Tokens:
 
 @family("queries and keys whose products float16 cannot hold, with strengths to match", "long queries and keys")
 def long(x: Tokens, case: Case) -> Tokens:
-    """Of some 300 each, and beta · (k · k) is 1 to 2."""
+    """Lengths near 300, and beta · (k · k) is 1 to 2."""
     x.q, x.k = 300 * x.q, 300 * x.k
     x.beta = (1 + x.beta) / 300**2
     return x

@@ -150,7 +150,7 @@ def reference(case: Case, inputs: Tensors) -> Tensors:
 
 
 ROUNDED = (
-    "o may be off by ten roundings of an operand (to TF32 where it is float32; five in bfloat16): half of them relative to the element itself, "
+    "o may be off by ten roundings of an operand (five in bfloat16; float32 rounds to TF32): half of them relative to the element itself, "
     "half to the largest of its row"
 )
 DOMAIN = Domain(

@@ -55,8 +55,8 @@ PUZZLE = of_chunks(
         DOMAIN,
         values="k and v are finite, and so are the sums of φ(k) and of φ(k) v. In float16, a feature below 6e-5 may lose bits.",
         memory=DOMAIN.memory.replace("q, k and v", "k and v"),
-        accuracy="s and z are float32. s may be off by eight roundings of an operand (to TF32 where it is float32; six in float16, five in "
-        "bfloat16) and z by two: half of them relative to the element itself, half to the largest of its row.",
+        accuracy="s and z are float32. s may be off by eight roundings of an operand (six in float16, five in bfloat16; float32 rounds "
+        "to TF32) and z by two: half of them relative to the element itself, half to the largest of its row.",
         expanded=("k", "v"),
     ),
     space=chunk_space((None,), weights=False),

@@ -178,7 +178,7 @@ PUZZLE = puzzle(
         tiles={"BLOCK_SIZE": 8},
         values="x and x0 are finite, and so are their sums.",
         memory="all tensors are contiguous and float32. Offsets may pass 2³².",
-        accuracy="a sum may be off by 0.002 % of itself and by 64 roundings of the largest magnitude summed so far.",
+        accuracy="a sum may be off by 0.002 % of itself plus 64 roundings of the largest magnitude summed so far.",
     ),
     film=FilmSpec(
         case=Case({"G": 2, "N_CHUNKS": 5, "SIZE": 24}, {"BLOCK_SIZE": 16}, family=counting),

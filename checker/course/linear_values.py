@@ -288,7 +288,7 @@ def uneven(x: Tokens, case: Case) -> Tokens:
 
 @family("queries so long that only short keys keep the weights finite", "longest queries")
 def longest(x: Tokens, case: Case) -> Tokens:
-    """The features of a key that is 0, or past the last one, are 1: its weight is inf."""
+    """A key of 0, or past the last token, has features of 1, and a weight of inf."""
     x.q, x.k = 4e37 * (1 + x.q.abs().clamp(max=0.5)), -13 - x.k.clamp(-1, 1)
     return x
 

@@ -108,7 +108,7 @@ PUZZLE = puzzle(
         values="lse_part is a finite number or -inf. Where it is -inf, the split has no key, and o_part may hold anything there, even NaN or inf. A "
         "row may have no key in any split.",
         memory="all tensors are contiguous. o_part and lse_part are float32, o has the type of the queries. Offsets may pass 2³².",
-        accuracy="o may be off by 0.005 % and by two roundings to its type, lse by 0.0008 % of itself.",
+        accuracy="o may be off by 0.005 % plus two roundings to its type, lse by 0.0008 % of itself.",
         masked=("lse_part",),
         scratch=("o_part",),
     ),

@@ -111,8 +111,8 @@ PUZZLE = flash(
         "have at most ten bits after the leading one, so TF32 holds them exactly.",
         memory="a row's elements are adjacent. Rows may be any distance apart, even so far that offsets pass 2³²; those of q and k may "
         "repeat, with a stride of 0.",
-        accuracy="s is float32. From 16-bit inputs it may be off by a few float32 roundings of scale · Σ |q · k|: products of 16-bit numbers are exact "
-        "in float32. From float32 it may be off by 1.5 roundings of an operand to TF32, each 2⁻¹¹ of a number, relative to the largest element of its row.",
+        accuracy="s is float32. With 16-bit inputs it may be off by a few float32 roundings of scale · Σ |q · k|: products of 16-bit numbers are exact "
+        "in float32. With float32 inputs it may be off by 1.5 roundings to TF32, each 2⁻¹¹ of a number, relative to the largest element of its row.",
         expanded=("q", "k"),
     ),
     film=FilmSpec(

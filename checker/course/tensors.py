@@ -30,7 +30,7 @@ def generator(case: Case) -> torch.Generator:
 
 
 def once_a_case(compute: Callable[_Of, torch.Tensor]) -> Callable[_Of, torch.Tensor]:
-    """`compute` of a case, or of a case and an output, with a cache of the last results, because a diagnosis needs each dozens of times."""
+    """Caches the last results of `compute` for a case, or for a case and an output: a diagnosis needs each dozens of times."""
     results: LRUCache = LRUCache(MOST_REMEMBERED, getsizeof=lambda result: result.nbytes)
     return cached(results, lock=threading.Lock())(compute)
 

@@ -63,7 +63,7 @@ PUZZLE = in_chunks(
     },
     domain=domain(
         "substitution in float32 is exact enough, with room to spare: t may be off by a millionth of itself plus 16 float32 roundings of |T| |I - A| |T|, "
-        "the magnitudes of what it adds up. u may be off by eight roundings of T and V to TF32. Magnitudes below 1e-12 count as 1e-12. "
+        "the magnitudes it adds up. u may be off by eight roundings of T and V to TF32. Magnitudes below 1e-12 count as 1e-12. "
         f"{SMALL}",
         f"A is 0 on the diagonal and above it, and made from {MADE_FROM_KEYS}",
         rows="v",

@@ -150,8 +150,8 @@ DOMAIN = Domain(
     sizes={"B": (), "H_Q": (), "H_KV": (), "D": WIDTHS, "PAGE": paged.PAGES},
     tiles={"BLOCK_G": 16, "BLOCK_N": 16, "BLOCK_S": 8},
     related={**IN_GROUPS, "a text has at most MAX_PAGES · PAGE keys, and perhaps none": lambda case: True},
-    values="what the kernels may assume. Slots without a key hold anything, NaN and inf, too, and so do entries of the table past a text's last page.",
-    memory="q, the caches and the table have any strides, the lengths are contiguous. q and the caches have one type; the table holds int32 or int64, and the lengths int32.",
+    values="what the kernels may assume. Slots without a key may hold anything, even NaN or inf, and so may table entries past a text's last page.",
+    memory="q, the caches and the table may have any strides; the lengths are contiguous. q and the caches have one type; the table holds int32 or int64, and the lengths int32.",
     accuracy="as for the kernels, and the output is rounded to the type of q.",
 )
 
