@@ -265,7 +265,7 @@ class Launcher:
     """Cases whose launches are only looked at, so that sizes may be large: what each kernel may assume has to hold. The flag
     MULTIPROCESSORS counts those of the GPU."""
     drawn: Callable[[Random], tuple[Case, ...]]
-    """Random ones from the same space, which graded runs look at in addition."""
+    """Random shapes from the same space, which graded runs also look at."""
     choice: str
     """The number that it has to choose, and to pass to every kernel: ``SPLITS``."""
     most: Callable[[Case], int]

@@ -77,7 +77,7 @@ def completed(
     allowed: Callable[[Row], bool],
     ordered: Callable[[Row, str, Sequence[Any]], Sequence[Any]] = lambda row, name, values: values,
 ) -> Row | None:
-    """`row` with a value of each other factor, the first that fit in the order in which they are tried; None where no such row is allowed."""
+    """`row` with a value for each missing factor: the first combination that is allowed, tried as `ordered` says. None if none is."""
     name = next((name for name in factors if name not in row), None)
     try:
         if not allowed(row):
@@ -99,7 +99,7 @@ def _most_missing(
     left: Counter[Any],
     used: Counter[Any],
 ) -> Sequence[Any]:
-    """First the values that are in most missing pairs with those of `row`, then those in most missing pairs `left`, then the least used."""
+    """`values`, sorted by how many missing pairs each forms with `row`, then by how many it has `left`, then the least used."""
 
     def gained(value: Any) -> tuple[int, int, int]:
         now = sum(frozenset({(name, value), item}) in missing for item in row.items())

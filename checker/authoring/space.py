@@ -14,7 +14,7 @@ from checker.authoring.covering import Row, completed, covering, scattered
 from checker.puzzle import Case
 
 TRIES = 100
-"""Random rows that are tried with one value of `Space.once`, before another takes its place."""
+"""Random rows to try with one value of `Space.once` before another takes its place."""
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class Space:
       It also gets incomplete rows, and raises KeyError if it cannot decide yet.
     - `wider` replaces the values of some factors when cases are drawn.
     - Each of `largest` adds a drawn case with these values, larger than any fixed one.
-    - `once` holds further values of some factors: each is in one fixed case, and not in pairs with all others. A few drawn cases
-      have one of them.
+    - `once` holds further values of some factors: each is in one fixed case, not paired with all others. A few drawn cases have
+      one, too.
     """
 
     factors: Mapping[str, Sequence[Any]]
@@ -56,7 +56,7 @@ class Space:
         return tuple(replace(self.case(row), seed=random.getrandbits(32)) for row in rows)
 
     def _row(self, random: Random, starts: Sequence[Row], *pools: Mapping[str, Sequence[Any]]) -> Row:
-        """An allowed row that begins with one of `starts` and has values of `pools`. Another start is taken where none turns up."""
+        """An allowed row that completes one of `starts` with values of `pools`. If none turns up, it tries another start."""
         while True:
             start = random.choice(starts)
             for _ in range(TRIES):

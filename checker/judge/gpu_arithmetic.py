@@ -1,4 +1,4 @@
-"""The judge's own arithmetic for large cases, on the GPU that runs them: float64 takes seconds on a processor, and milliseconds there."""
+"""References and errors of large cases, computed on the GPU that runs them: float64 takes seconds on a CPU, milliseconds there."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _CPU = torch.device("cpu")
 
 
 def where_it_runs(case: Case, compute: Callable[[torch.device], _Result]) -> _Result:
-    """`compute` with the device that its tensors should move to: the GPU for a case that only a GPU runs.
+    """Calls `compute` with the device to move tensors to: the GPU for a case that only a GPU runs.
 
-    If that fails there, because its memory is full or a cell of a notebook has broken this process's use of it, the CPU computes.
+    If the GPU fails, because its memory is full or a notebook cell has broken this process's CUDA context, the CPU computes.
     """
     if case.devices != {"gpu"} or not torch.cuda.is_available():
         return compute(_CPU)
@@ -31,13 +31,13 @@ def where_it_runs(case: Case, compute: Callable[[torch.device], _Result]) -> _Re
 
 
 def on_gpu(compute: Callable[[torch.device], _Result]) -> _Result:
-    """`compute` with every tensor that it makes on the GPU. Raises RuntimeError if the GPU cannot do it."""
+    """Calls `compute` with every tensor that it makes on the GPU. Raises RuntimeError if the GPU cannot do it."""
     with _EverythingOnGpu():
         return compute(torch.device("cuda"))
 
 
 class _EverythingOnGpu(TorchFunctionMode):
-    """Results of `torch.arange` and of generators move to the GPU; so the random numbers are the same on every machine."""
+    """Moves every result to the GPU. Random numbers come from the CPU, so they are the same on every machine."""
 
     def __torch_function__(
         self,
@@ -48,7 +48,7 @@ class _EverythingOnGpu(TorchFunctionMode):
     ) -> Any:
         try:
             return _moved(function(*args, **(kwargs or {})))
-        except RuntimeError:  # an operand may be on the CPU, where it was remembered
+        except RuntimeError:  # a cached operand may be on the CPU
             args, kwargs = tree_map(_moved, (args, kwargs or {}))
             return _moved(function(*args, **kwargs))
 

@@ -36,7 +36,7 @@ NOT_RUN = "not run: no GPU here, or none was requested. Everything else was chec
 
 NOT_VISIBLE = "not visible"
 WIDEST = 128
-"""A compiler may take half a minute for wider tiles, and the simulator has tried them. Long rows have wider ones, and large cases have those."""
+"""Wider tiles can take half a minute to compile, and the simulator has tried them. Where long rows need them, large cases have them."""
 _COMPILER = (
     "If it is neither, suspect the compiler: on an H200, Triton 3.6.0 computed `tl.dot(a, state.to(tl.bfloat16))` wrong for a running "
     "tile of 64 rows and 32 columns. In float32 it was right."
@@ -103,7 +103,7 @@ def seen_on_gpu(candidate: Candidate, *, large: bool = True, first: Case | None 
     """What the hardware alone shows of a kernel, whatever the simulator says.
 
     ``wrong values``, ``modified input``, ``guard band`` (memory around a tensor changed), ``error: …`` with the failed launch's
-    message, or ``not visible``. `large` also tries the cases that only a GPU runs. `first` is the case that is likeliest to show
+    message, or ``not visible``. `large` also tries the cases that only a GPU runs. `first` is the case most likely to show
     something. Raises RuntimeError if a launch could not be made, which says nothing about the kernel.
     """
     cases = [case for case in candidate.puzzle.cases if "gpu" in case.devices and (large or "cpu" in case.devices)]

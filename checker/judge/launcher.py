@@ -202,7 +202,7 @@ class LauncherCheck:
 
     @property
     def shapes(self) -> tuple[Case, ...]:
-        """The launcher's, and in a graded run others that it draws."""
+        """The launcher's fixed shapes, and random ones in a graded run."""
         drawn = () if self.seed is None else self.launcher.drawn(Random(self.seed))
         return (*self.launcher.shapes, *drawn)
 

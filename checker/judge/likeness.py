@@ -92,7 +92,7 @@ def alike(
     if gate == "memory" and mine.lanes != wrong.lanes:
         return False
     if _stores_outside(wrong) and not _stores_outside(mine):
-        return False  # its values do not show that belief
+        return False  # equal values do not show that mistake
     if gate == "traffic":  # their values are right; in a further case both may be wrong, which says nothing about bytes
         return mine.traffic == wrong.traffic and ("values" in mine.fails) == ("values" in wrong.fails)
     if any(_loaded(mine, name) != _loaded(wrong, name) for name in mine.values):

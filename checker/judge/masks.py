@@ -1,4 +1,4 @@
-"""The masks of loads and stores: where each is computed, and whether it is all that a wrong kernel lacks."""
+"""The masks of loads and stores: which line computes each, and whether a wrong kernel lacks only a mask."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _PLACES = {"load": 1, "store": 2}
 
 @dataclass(frozen=True)
 class Access:
-    """A load or a store in the lines `start` to `stop`, and what it does but for its mask.
+    """A load or store in the lines `start` to `stop`; `does` describes it without its mask.
 
-    `mask` is the line that computes the mask: a line of its own, or `start` for one without a name; None if there is none.
+    `mask` is the line that computes the mask: its last assignment if it has a name, otherwise `start`; None without a mask.
     """
 
     start: int
@@ -25,9 +25,9 @@ class Access:
 
 
 def mask_at_fault(wrong: str, line: int, right: str, mine: str, access: int) -> int | None:
-    """The line of `mine` that computes the mask of its `access`, if the one in `line` of the `wrong` kernel is a right one without a mask.
+    """The line of `mine` that computes the mask of the load or store in line `access`, if the `wrong` kernel's `line` lacks only its mask.
 
-    Both behave alike, so a mask hides nothing.
+    Both kernels behave alike, so the learner's mask hides nothing.
     """
     there, here = _access(wrong, line), _access(mine, access)
     if there is None or here is None or there.mask is not None:
@@ -36,7 +36,7 @@ def mask_at_fault(wrong: str, line: int, right: str, mine: str, access: int) -> 
 
 
 def _access(source: str, line: int) -> Access | None:
-    """The only one in this line."""
+    """The access in this line, if it is the only one."""
     found = [one for one in _accesses(source) if one.start <= line <= one.stop]
     return found[0] if len(found) == 1 else None
 

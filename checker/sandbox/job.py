@@ -42,7 +42,7 @@ from checker.submission.load import ENTRY, load_kernel, load_module
 
 _TOO_MUCH_MEMORY = "The kernel asked for more memory than it may use."
 _ALLOCATED = 50_000
-"""Objects between two searches for garbage. A job makes many, and hardly any refer to each other in circles."""
+"""New objects between two garbage collections. A job makes many, with hardly any reference cycles."""
 _ASIDE = 5  # nice: a third of the processor time of others that want it, too
 
 

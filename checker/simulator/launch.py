@@ -150,7 +150,7 @@ def grid_of(launch: Launch) -> tuple[int, int, int]:
 
 
 def _programs(grid: ProgramId, options: SimulateOptions, launch: Launch) -> Iterator[ProgramId]:
-    """With a larger launch to follow, only the first and the last along each axis, and the second along all: the last may have no work."""
+    """If a larger launch follows, only the first and last along each axis, and the second along all: the last may have no work."""
     xs, ys, zs = map(range, grid)
     order, most, count = options.order, options.most_programs, math.prod(grid)
     if 0 < most < count:

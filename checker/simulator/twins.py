@@ -224,7 +224,7 @@ class TwinBuilder(Builder):
     def create_get_program_id(self, axis: int) -> Handle:
         handle = super().create_get_program_id(axis)
         number, count = self.program[axis], self.grid[axis]
-        if number >= count - max(1, count // 2):  # of three, the last one is the last; of one, too
+        if number >= count - max(1, count // 2):  # the last of three, or a single one, counts from the end
             number += self.twins.larger.grid[axis] - count
         handle.twin = Twin(np.int64(number), np.int32(number))
         return handle

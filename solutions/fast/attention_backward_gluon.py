@@ -255,7 +255,7 @@ def attention_backward_gluon_kernel(
     ds_full = gl.allocate_shared_memory(gl.int64, [SLOTS, 1], mbarrier.MBarrierLayout())
     for i in gl.static_range(SLOTS):
         mbarrier.init(ds_full.index(i), count=2)  # both computing groups have written
-    ds_empty = ds_full  # where D = 128, nobody asks
+    ds_empty = ds_full  # unused where D = 128
     if D == 64:
         ds_empty = gl.allocate_shared_memory(gl.int64, [SLOTS, 1], mbarrier.MBarrierLayout())
         for i in gl.static_range(SLOTS):

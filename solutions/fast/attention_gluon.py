@@ -45,10 +45,10 @@ def buffers(desc, COUNT: gl.constexpr):
 
 @gluon.jit
 def ring(desc, STAGES: gl.constexpr, READERS: gl.constexpr):
-    """STAGES buffers for tiles of `desc`, with a full and an empty barrier each, all of which must be used.
+    """STAGES buffers for tiles of `desc`, each with a full and an empty barrier. All barriers must be used.
 
-    Triton gives the memory of a barrier that nobody uses to a tile, and when the GPU turns to another process and back, it restores
-    the barrier there, over the tile's numbers.
+    Triton gives the memory of an unused barrier to a tile. When the GPU returns from another process, it restores the barrier there
+    and overwrites the tile's numbers.
     """
     tiles = buffers(desc, STAGES)
     full = gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout())
@@ -61,7 +61,7 @@ def ring(desc, STAGES: gl.constexpr, READERS: gl.constexpr):
 
 @gluon.jit
 def one_barrier():
-    """A barrier that a copy or one arrival flips."""
+    """A barrier that one copy or one arrival completes."""
     bar = gl.allocate_shared_memory(gl.int64, [1], mbarrier.MBarrierLayout())
     mbarrier.init(bar, count=1)
     return bar

@@ -35,7 +35,7 @@ def test_no_case_leaves_the_domain(puzzle: Puzzle) -> None:
     "name", ["flash_attention", "flash_attention_v1", "flash_attention_heads", "decode_attention_split"]
 )
 def test_scores_past_a_million_have_a_scale_that_rounds_nothing(name: str) -> None:
-    """A compiler may turn `s * scale - m` into one operation, and what it does not round could be far above 0."""
+    """A compiler may fuse `s * scale - m`; without the rounding in between, it could be far above 0."""
     puzzle = PUZZLES[name]
     for case in [*(c for c in puzzle.cases if "cpu" in c.devices), *puzzle.drawn(Random(0))]:
         if math.log2(scale_of(case)) % 1:

@@ -90,8 +90,8 @@ class Built:
 
     @property
     def unused_barriers(self) -> list[str]:
-        """Barriers that no warp group waits on: Triton gives their memory to a tile, and a GPU that comes back from another process
-        restores the barrier there.
+        """Barriers that no warp group uses: Triton gives their memory to a tile, and a GPU that returns from another process
+        overwrites it with the barrier.
         """
         before, after = self.ttgir.split("ttg.warp_specialize(", 1)
         unused = []

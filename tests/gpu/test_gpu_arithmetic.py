@@ -1,4 +1,4 @@
-"""The judge's references and tolerances of large cases are the same on a GPU as on a processor, only sooner."""
+"""The judge's references and tolerances of large cases are the same on a GPU as on a CPU."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def computed(puzzle: Puzzle, case: Case, device: torch.device) -> dict[str, Tens
 def test_a_gpu_computes_what_a_processor_does(puzzle: Puzzle) -> None:
     case = min((case for case in puzzle.cases if case.devices == {"gpu"}), key=volume)
     there = on_gpu(lambda device: computed(puzzle, case, device))
-    other = replace(case, devices=frozenset({"cpu", "gpu"}))  # another case, of which nothing is remembered yet
+    other = replace(case, devices=frozenset({"cpu", "gpu"}))  # another case, with nothing cached yet
     for what, tensors in computed(puzzle, other, _CPU).items():
         for name, tensor in tensors.items():
             assert there[what][name].is_cuda, (what, name)

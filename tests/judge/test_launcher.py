@@ -59,7 +59,7 @@ def test_what_held_by_luck_is_said_with_the_numbers_and_the_line(tmp_path: Path,
 
 
 def test_a_graded_run_also_looks_at_shapes_that_nobody_has_seen(tmp_path: Path, sandbox: Sandbox) -> None:
-    """A launch that is right in each fixed shape: 1, 4 or 128 query heads share a key head there."""
+    """The launch is right in every fixed shape, where 1, 4 or 128 query heads share a key head."""
     tile = "max(16, triton.next_power_of_2(H_Q // H_KV))"
     bounded = TEXT.replace(tile, "16 if H_Q // H_KV < 16 else 128 if H_Q == 128 else 8")
     assert verdict(bounded, (0, 1), tmp_path, sandbox).passed

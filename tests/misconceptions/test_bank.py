@@ -164,7 +164,7 @@ tl.store(y_ptr + row * stride_ym + lanes, e / tl.sum(e, axis=0), mask=ok)
     ],
 )
 def test_a_mask_that_hides_nothing_is_shown_and_not_the_access_that_takes_it(puzzle, old, named, hiding, runner):
-    """The bank's kernel has no mask in this place. The learner's has one, in a line of its own."""
+    """The bank's kernel has no mask here. The learner's has one, in a line of its own."""
     right = solution(puzzle)
     access = next(line for line in right.source.splitlines() if old in line)
     indent = access[: len(access) - len(access.lstrip())]
@@ -174,7 +174,7 @@ def test_a_mask_that_hides_nothing_is_shown_and_not_the_access_that_takes_it(puz
 
 
 def test_no_store_is_called_unmasked_that_stays_inside(runner):
-    """Its load masks the last element, its store does not: both values are those of a store without a mask, but for the lanes outside."""
+    """Its load masks out the last element. Its values are those of an unmasked store, but it stores nothing outside."""
     source = changed(solution("row_softmax"), "mask=mask, other=", "mask=offs_n < N - 1, other=")
     diagnosis = judge(quick(PUZZLES["row_softmax"]), source, runner).diagnosis
     assert "store_unmasked" not in (diagnosis.misconception, diagnosis.second and diagnosis.second.misconception)
@@ -198,7 +198,7 @@ def test_queries_may_be_rounded_after_scaling_whatever_the_seed(runner):
     ],
 )
 def test_what_float16_loses_below_its_normal_numbers_counts(name, old, new, runner):
-    """As "What your kernel may assume" says: the matrices are float32, and rounding them to float16 costs small numbers their bits."""
+    """As "What your kernel may assume" says: small numbers keep their bits, which rounding the float32 matrices to float16 costs them."""
     few = replace(PUZZLES[name], cases=tuple(case for case in cpu_cases(PUZZLES[name]) if case.family is uneven))
     failure = judge(few, changed(solution(name), old, new), runner, diagnose=False).failure
     assert failure is not None

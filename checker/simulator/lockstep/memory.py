@@ -30,7 +30,7 @@ class Access:
     valid: np.ndarray | None
     """Active lanes of running programs, inside their tensor. None: every lane of every program."""
     lanes: Any
-    """How many valid lanes each program has: one number for all, or an array."""
+    """Valid lanes of each program: one number for all, or an array."""
 
 
 class Memory:
@@ -154,7 +154,7 @@ class Memory:
     def _note_load(self, access: Access) -> None:
         """Who loaded which elements, for stores to come."""
         tensor = access.tensor
-        if self.programs.count == 1:  # no other will store
+        if self.programs.count == 1:  # no other can store
             return
         tensor.any_loaded = True
         places, who = self._flat(access)
@@ -163,7 +163,7 @@ class Memory:
         tensor.loaded_by[places[(after != who) & (after != MANY)]] = MANY
 
     def _doubt_beside_another(self, touched_by: np.ndarray, places: np.ndarray, who: np.ndarray) -> None:
-        """Doubt the programs at whose places another one has been."""
+        """Doubt the programs that touch a place which another has touched."""
         if self.programs.count > 1:
             self._doubt_programs(who[_by_another(touched_by[places], who)])
 

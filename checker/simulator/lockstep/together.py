@@ -32,7 +32,7 @@ from checker.simulator.values import Pointer
 MOST_LANES = 1 << 20
 """Programs times the lanes of a tile: an array of that many int64 takes 8 MB, and a run holds a few dozen."""
 _OVERHEAD = 1 << 14
-"""An operation of any size takes as long as so many lanes do."""
+"""The fixed cost of an operation, counted in lanes."""
 
 
 def simulate_together(
@@ -86,12 +86,12 @@ def _groups(kernel: Any, launches: Sequence[Launch]) -> list[list[int]]:
 
 
 def _of_similar_length(launches: Sequence[Launch], numbers: Sequence[int]) -> list[list[int]]:
-    """Launches of one shape in the groups that take the least time together: few groups, and few programs that wait for longer ones."""
+    """Groups launches of one shape so that all take the least time: few groups, with few programs that wait for longer ones."""
     each = _lanes(launches[numbers[0]].meta)
     ordered = sorted((_length(launches[i]), i) for i in numbers)
     lanes = [each * _count(launches[i]) for _, i in ordered]
     least, starts = [0], list[int]()
-    """The time that the shortest launches take, none of them, one, two, and so on; and where the last group of each begins."""
+    """`least[n]` is the time that the n shortest launches take, and `starts[n - 1]` is where their last group begins."""
     for end, (length, _) in enumerate(ordered, 1):
         together, choices = 0, list[tuple[int, int]]()
         for start in reversed(range(end)):
