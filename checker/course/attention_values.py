@@ -8,18 +8,16 @@ the kernel, however a GPU rounds its inputs.
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
 import torch
-from cachetools import LRUCache, cached
 
 from checker.authoring import family
 from checker.course.chunk_kinds import IN_SIGHT, PAIRS, TRIPLES, Kind, Plan, extremes, rows_of_kinds
 from checker.course.families import REACH
-from checker.course.tensors import MOST_REMEMBERED, chunk_width, generator
+from checker.course.tensors import chunk_width, generator, once_a_case
 from checker.puzzle import DTYPES, NORMAL, Case, Family
 
 WIDTHS = (16, 128, 64, 32)
@@ -281,9 +279,7 @@ def _with_scores(x: Tokens, case: Case, scores: torch.Tensor) -> Tokens:
     return x
 
 
-_remembered_rows = cached(LRUCache(MOST_REMEMBERED, getsizeof=lambda rows: rows.nbytes), lock=threading.Lock())(
-    rows_of_kinds
-)
+_remembered_rows = once_a_case(rows_of_kinds)
 """A case is made twice: for its launch, and for the scale of its errors."""
 
 

@@ -30,9 +30,12 @@ def generator(case: Case) -> torch.Generator:
 
 
 def once_a_case(compute: Callable[_Of, torch.Tensor]) -> Callable[_Of, torch.Tensor]:
-    """Caches the last results of `compute` for a case, or for a case and an output: a diagnosis needs each dozens of times."""
+    """Caches the last results of `compute` for a case, or for a case and an output: a diagnosis needs each dozens of times.
+
+    A large case is also computed on a GPU, where new tensors lie there.
+    """
     results: LRUCache = LRUCache(MOST_REMEMBERED, getsizeof=lambda result: result.nbytes)
-    return cached(results, lock=threading.Lock())(compute)
+    return cached(results, key=lambda *of: (torch.empty(0).device, *of), lock=threading.Lock())(compute)
 
 
 def chunk_width(case: Case, n: int) -> int:

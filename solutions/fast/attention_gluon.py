@@ -47,8 +47,8 @@ def buffers(desc, COUNT: gl.constexpr):
 def ring(desc, STAGES: gl.constexpr, READERS: gl.constexpr):
     """STAGES buffers for tiles of `desc`, each with a full and an empty barrier. All barriers must be used.
 
-    Triton gives the memory of an unused barrier to a tile. When the GPU returns from another process, it restores the barrier there
-    and overwrites the tile's numbers.
+    Triton gives the memory of an unused barrier to a tile, which PTX allows only after `mbarrier.inval`. Beside other processes,
+    numbers of such tiles were overwritten.
     """
     tiles = buffers(desc, STAGES)
     full = gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout())

@@ -7,9 +7,12 @@ from itertools import combinations, product
 from random import Random
 from typing import Any
 
+import torch
+
 from checker.authoring import Row, Space
 from checker.authoring.covering import covering, scattered
 from checker.course import LADDER, PUZZLES
+from checker.course.tensors import once_a_case
 from checker.judge.launches import prepare, with_zeros, without_numbers
 from checker.puzzle import Case
 from tests.judge.helpers import cpu_cases
@@ -108,3 +111,12 @@ def test_graded_runs_also_draw_what_fixed_cases_hold_once() -> None:
             if missing:
                 recorded.draw(Random(seed))
         assert not missing, name
+
+
+def test_what_is_cached_on_a_gpu_is_computed_anew_for_the_cpu() -> None:
+    """Or the next kernel's verdict would mix tensors of both."""
+    ones = once_a_case(lambda case: torch.ones(3))
+    case = PUZZLES["vector_add"].cases[0]
+    with torch.device("meta"):  # stands for a GPU
+        assert ones(case).is_meta
+    assert not ones(case).is_meta

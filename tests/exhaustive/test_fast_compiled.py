@@ -90,9 +90,7 @@ class Built:
 
     @property
     def unused_barriers(self) -> list[str]:
-        """Barriers that no warp group uses: Triton gives their memory to a tile, and a GPU that returns from another process
-        overwrites it with the barrier.
-        """
+        """Barriers that no warp group uses: Triton gives their memory to a tile, whose numbers may then be overwritten."""
         before, after = self.ttgir.split("ttg.warp_specialize(", 1)
         unused = []
         for barrier in re.findall(r"(%\w+) = ttg\.local_alloc : \(\) -> !ttg\.memdesc<[\dx]+xi64", before):
