@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from checker.judge.gpu_arithmetic import where_it_runs
+from checker.judge.gpu_arithmetic import Move, where_it_runs
 from checker.judge.launches import Prepared
 from checker.judge.verdict import Mismatch
 from checker.puzzle import DTYPES, Case, Puzzle
@@ -41,9 +41,9 @@ def error_against(puzzle: Puzzle, case: Case, output: str, got: torch.Tensor, ex
     A number too large for the output's type is right as an infinity.
     """
 
-    def error(device: torch.device) -> torch.Tensor:
-        there = expected.to(device).expand(got.shape)
-        return _error(puzzle, case, output, got.to(device), there, _scale(puzzle, case, output, there))
+    def error(move: Move) -> torch.Tensor:
+        there = move(expected).expand(got.shape)
+        return _error(puzzle, case, output, move(got), there, _scale(puzzle, case, output, there))
 
     return where_it_runs(case, error).cpu()
 
@@ -104,11 +104,11 @@ def _largest_error(
         error = error_against(puzzle, case, output, got, expected)
         return float(error.max()), error
 
-    def largest(device: torch.device) -> float:
-        there = expected.to(device).expand(got.shape)
+    def largest(move: Move) -> float:
+        there = move(expected).expand(got.shape)
         scale = _scale(puzzle, case, output, there)
         errors = (
-            _error(puzzle, case, output, got[piece].to(device), there[piece], scale[piece])
+            _error(puzzle, case, output, move(got[piece]), there[piece], scale[piece])
             for piece in _pieces(tuple(got.shape))
         )
         return max((float(error.max()) for error in errors), default=0.0)

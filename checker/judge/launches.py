@@ -21,7 +21,7 @@ import torch
 from cachetools import LRUCache, cached
 
 from checker.judge import factors
-from checker.judge.gpu_arithmetic import where_it_runs
+from checker.judge.gpu_arithmetic import Move, where_it_runs
 from checker.puzzle import NORMAL, Case, Launch, Puzzle, Scalar, Tensors
 from checker.submission.kernel import Config
 
@@ -90,8 +90,8 @@ def _computed(puzzle: Puzzle, case: Case) -> tuple[Tensors, Tensors]:
     """The case's tensors, and the float64 reference of every output."""
     made = puzzle.make(case)
 
-    def reference(device: torch.device) -> Tensors:
-        on_device = {name: t.to(device) for name, t in made.items()}
+    def reference(move: Move) -> Tensors:
+        on_device = {name: move(t) for name, t in made.items()}
         rounded = {name: t.double() if t.is_floating_point() else t for name, t in on_device.items()}
         return puzzle.reference(case, rounded)
 

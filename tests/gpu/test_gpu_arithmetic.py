@@ -13,11 +13,10 @@ from checker.judge.launches import volume
 from checker.puzzle import Case, Puzzle, Tensors
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("cuda")]
-_CPU = torch.device("cpu")
 
 
-def computed(puzzle: Puzzle, case: Case, device: torch.device) -> dict[str, Tensors]:
-    made = {name: t.to(device) for name, t in puzzle.make(case).items()}
+def computed(puzzle: Puzzle, case: Case) -> dict[str, Tensors]:
+    made = puzzle.make(case)
     expected = puzzle.reference(case, {n: t.double() if t.is_floating_point() else t for n, t in made.items()})
     return {"expected": expected, "scale": {name: puzzle.scale(case, name, y) for name, y in expected.items()}}
 
@@ -25,9 +24,9 @@ def computed(puzzle: Puzzle, case: Case, device: torch.device) -> dict[str, Tens
 @pytest.mark.parametrize("puzzle", LADDER, ids=lambda puzzle: puzzle.name)
 def test_a_gpu_computes_what_a_processor_does(puzzle: Puzzle) -> None:
     case = min((case for case in puzzle.cases if case.devices == {"gpu"}), key=volume)
-    there = on_gpu(lambda device: computed(puzzle, case, device))
+    there = on_gpu(lambda move: computed(puzzle, case))
     other = replace(case, devices=frozenset({"cpu", "gpu"}))  # another case, with nothing cached yet
-    for what, tensors in computed(puzzle, other, _CPU).items():
+    for what, tensors in computed(puzzle, other).items():
         for name, tensor in tensors.items():
             assert there[what][name].is_cuda, (what, name)
             torch.testing.assert_close(there[what][name].cpu(), tensor, rtol=1e-9, atol=1e-12, equal_nan=True)
