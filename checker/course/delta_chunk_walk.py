@@ -151,6 +151,7 @@ PUZZLE = linear(
         1  1  401   16   16   16     16       creeping  float16   -       -      cpu
         1  1  401   16   16   16     16       creeping  bfloat16  -       -      cpu
         1  2  50    16   32   16     16       mixed     bfloat16  -       PAST
+        1  2  20    16   16   16     16       long      float16   -       -
         1  2  75    16   16   16     16       traces    float16   -       -
         1  2  75    16   16   16     16       traces    float32   padded  -
         1  4  4096  128  128  64     64       alike     bfloat16  padded  PAST   gpu

@@ -337,9 +337,9 @@ def lengths(x: Tokens, case: Case) -> Tokens:
 
 @family("queries and keys whose products float16 cannot hold, with strengths to match", "long queries and keys")
 def long(x: Tokens, case: Case) -> Tokens:
-    """Lengths near 300, and beta · (k · k) is 1 to 2."""
-    x.q, x.k = 300 * x.q, 300 * x.k
-    x.beta = (1 + x.beta) / 300**2
+    """Keys are 3,000 long, and beta · (k · k) is 1 to 2: a strength of a ten-millionth writes all that a key is for."""
+    x.q, x.k = 300 * x.q, 3000 * normalised(x.k)
+    x.beta = (1 + x.beta) / 3000**2
     return x
 
 
