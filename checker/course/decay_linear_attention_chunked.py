@@ -141,6 +141,8 @@ PUZZLE = puzzle(
         1  2  20      16   16   16     16       large       -         -       -      -    a state that float16 cannot hold
         1  2  20      16   16   16     16       beyond      float32   -       -      -    queries and keys that float16 cannot hold
         1  2  20      16   16   16     16       beyond      float16   -       -      -    keys that float16 can barely hold
+        2  21  3      16   16   16     16       -           -         -       PAST   -    many heads
+        1  1  3       16   597  16     16       -           -         -       PAST   -    many columns
         1  2  75      16   16   16     16       traces      float16   -       -      -    only a trace of a value remains
         1  2  75      16   16   16     16       traces      float32   padded  -      -    the same, with logarithms that TF32 rounds
         1  1  150     16   16   128    16       -           float32   -       PAST   cpu  the longest chunks

@@ -57,6 +57,8 @@ PUZZLE = in_chunks(
         """
         B  H  N     D    CHUNK  values  dtype     layout  on
         1  1  150   16   128    alike   float32   -       cpu
+        2  21  19   16   16     -       -         -       -
+        1  1  165   16   16     -       -         -       -
         1  4  4096  128  64     alike   bfloat16  padded  gpu
         2  3  1031  64   32     mixed   -         -       gpu
         """,

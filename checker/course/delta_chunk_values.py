@@ -64,6 +64,8 @@ PUZZLE = in_chunks(
         B  H  N     D    D_V  CHUNK  values  dtype     layout  on
         1  2  20    16   16   16     beyond  float32   -       -
         1  1  150   16   16   128    alike   float32   -       cpu
+        2  21  19   16   16   16     -       -         -       -
+        1  1  165   16   16   16     -       -         -       -
         1  4  4096  128  64   64     alike   bfloat16  padded  gpu
         2  3  1031  64   32   32     mixed   -         -       gpu
         """,

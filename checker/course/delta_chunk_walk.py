@@ -151,6 +151,8 @@ PUZZLE = linear(
         1  1  401   16   16   16     16       creeping  float16   -       -      cpu
         1  1  401   16   16   16     16       creeping  bfloat16  -       -      cpu
         1  2  50    16   32   16     16       mixed     bfloat16  -       PAST
+        2  21  3    16   16   16     16       -         -         -       PAST
+        1  1  3     16   597  16     16       -         -         -       PAST
         1  2  20    16   16   16     16       long      float16   -       -
         1  2  75    16   16   16     16       traces    float16   -       -
         1  2  75    16   16   16     16       traces    float32   padded  -

@@ -140,6 +140,8 @@ PUZZLE = puzzle(
         B  H   N     D    D_V  BLOCK_V  values    dtype     layout  flags  on   why
         1  1   131   16   16   16       alike     bfloat16  -       -      -    many corrections of one value
         1  1   131   16   16   16       weak      float32   -       PAST   -    weak decays that add up
+        2  21  3     16   16   16       -         -         -       PAST   -    many heads
+        1  1   3     16   597  16       -         -         -       PAST   -    many columns
         1  2   17    16   16   16       long      float16   -       -      -    products that float16 cannot hold
         1  2   19    16   16   16       traces    float16   padded  -      -    only a trace of a value remains
         4  16  257   128  96   32       mixed     float16   padded  PAST   gpu

@@ -100,6 +100,7 @@ PUZZLE = flash(
         5     13    16   16       16       -            bfloat16  -              SCALE=1.0 TINY_K
         5     13    16   16       16       vast_scores  -         -              -                            cpu
         21    13    16   16       16       -            -         repeated keys
+        597   13    16   32       16
         4099  61    64   64       64       -            float16   padded         -                            gpu
         2053  127   128  64       128      -            bfloat16  -              -                            gpu
         1031  31    32   32       32       large        -         -              -                            gpu

@@ -76,6 +76,8 @@ PUZZLE = in_chunks(
         B  H  N     D_V  CHUNK  values  dtype     layout  on   why
         1  1  64    16   64     alike   -         -       -    the powers of A explode
         1  1  150   16   128    alike   float32   -       cpu  more blocks of rows than a kernel may have written out
+        2  21  19   16   16     -       -         -       -    many heads
+        1  1  165   16   16     -       -         -       -    many chunks
         1  4  4096  64   64     alike   bfloat16  padded  gpu
         2  3  1031  32   32     mixed   -         -       gpu
         """,

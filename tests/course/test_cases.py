@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from itertools import combinations, product
 from random import Random
 from typing import Any
 
+import pytest
 import torch
 
 from checker.authoring import Row, Space
@@ -14,7 +16,7 @@ from checker.authoring.covering import covering, scattered
 from checker.course import LADDER, PUZZLES
 from checker.course.tensors import once_a_case
 from checker.judge.launches import prepare, with_zeros, without_numbers
-from checker.puzzle import Case
+from checker.puzzle import Case, Puzzle
 from tests.judge.helpers import cpu_cases
 
 LONG_ROWS = ("chunked_softmax", "online_softmax", "tiled_softmax")
@@ -94,6 +96,12 @@ def test_a_further_value_is_in_one_row_that_is_allowed() -> None:
     assert all(map(allowed, added))
     assert [row["rows"] for row in added] == list(range(20, 25)), "several values share a row"
     assert [row["tile"] for row in added].count(256) == 1
+
+
+@pytest.mark.parametrize("puzzle", LADDER, ids=lambda puzzle: puzzle.name)
+def test_some_case_has_more_programs_than_anybody_writes_out(puzzle: Puzzle) -> None:
+    """A kernel that is wrong from the fifth program on passed `score_tile`."""
+    assert max(math.prod(with_zeros(puzzle, case).grid) for case in cpu_cases(puzzle)) > 16
 
 
 def test_graded_runs_also_draw_what_fixed_cases_hold_once() -> None:
