@@ -10,6 +10,7 @@ import torch
 from checker.course import PUZZLES
 from checker.course.linear_state_prefix import dwarfing
 from checker.judge.comparison import compare, error_against
+from checker.judge.gpu_arithmetic import where_it_runs
 from checker.judge.launches import prepare
 from checker.puzzle import NORMAL, Tolerance
 from tests.judge.helpers import cpu_cases
@@ -117,3 +118,13 @@ def test_a_running_sum_that_comes_near_0_may_keep_the_rounding_errors_of_those_b
     assert error_against(puzzle, case, "end_ptr", sums[:, -1], expected["end_ptr"]).max() < 0.5
     rounded = sums.to(torch.bfloat16).float()
     assert error_against(puzzle, case, "start_ptr", rounded[:, :-1], expected["start_ptr"]).max() > 10
+
+
+def test_the_cpu_computes_what_a_full_gpu_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(compute: object) -> None:
+        raise torch.OutOfMemoryError
+
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("checker.judge.gpu_arithmetic.on_gpu", full)
+    large = next(case for case in ROW.cases if case.devices == {"gpu"})
+    assert where_it_runs(large, lambda move: move(torch.ones(2)).sum()) == 2
